@@ -25,12 +25,12 @@ from qmlir.environment import default_environment
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import QUANTIZE, kept_composites
-from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.report import coverage
-from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
-from qmlir.targets.peers.packages import is_installed
-from qmlir.targets.peers.quantizers import FORMS, METHODS
-from qmlir.targets.peers.quantizers import quantize as quantize_by_peer
+from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
+from qmlir.targets.runtimes.packages import is_installed
+from qmlir.targets.runtimes.quantizers import FORMS, METHODS
+from qmlir.targets.runtimes.quantizers import quantize as quantize_by_peer
 from qmlir.workflows.comparison.compare import Comparison, compare
 from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.comparison.subjects import ModuleSubject

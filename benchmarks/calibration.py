@@ -19,7 +19,7 @@ import numpy as np
 
 import qmlir
 from benchmarks.architectures import with_random_weights
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import quantize_pipeline
 
 _INTERPRETED = 16

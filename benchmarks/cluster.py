@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import qmlir
-from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.profile import Profile
 
 _THREADS = "OPENBLAS_NUM_THREADS"
 

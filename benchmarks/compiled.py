@@ -33,9 +33,9 @@ from benchmarks.starts import EMITTED, STARTED, emitters, starts
 from benchmarks.subjects import Subject, prepare
 from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.quantization.settings import QuantizeSettings
-from qmlir.quantization.short_sums import STEPS
+from qmlir.quantization.weights import STEPS
 from qmlir.targets.cpu.host import host_isa, limits_to, runs_here
-from qmlir.targets.peers.packages import TITLES, is_installed
+from qmlir.targets.runtimes.packages import TITLES, is_installed
 
 ROUNDS, SECONDS = 5, 0.3
 LIMITED = sorted({isa for _, names in LIMITS.values() for isa in names})

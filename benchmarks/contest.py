@@ -17,10 +17,10 @@ import qmlir
 from benchmarks.peak import Peak, measure_peak
 from benchmarks.rows import BenchRow, Section, ratio_row, readable, row_of, with_rate
 from benchmarks.subjects import DYNAMIC, FLOAT, INT8, PEER_FORMS, STATIC, Say, Subject
-from qmlir.targets.peers import onnx_runtime, openvino
-from qmlir.targets.peers.packages import TITLES, is_installed
-from qmlir.targets.peers.quantizers import FORMS
-from qmlir.targets.peers.sessions import peer_of
+from qmlir.targets.runtimes import onnx_runtime, openvino
+from qmlir.targets.runtimes.packages import TITLES, is_installed
+from qmlir.targets.runtimes.quantizers import FORMS
+from qmlir.targets.runtimes.sessions import peer_of
 from qmlir.workflows.timing import Times, interleaved
 
 Array = npt.NDArray[Any]

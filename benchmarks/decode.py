@@ -18,7 +18,7 @@ import qmlir
 from benchmarks.contest import Contest, Run, check_close
 from benchmarks.peak import loops_program
 from benchmarks.rows import BenchRow, Section, ratio_row, row_of
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import QUANTIZE
 from qmlir.targets.cpu.host import host_isa
 

@@ -26,9 +26,9 @@ from benchmarks.rows import BenchRow, add_output, print_rows, ratio_row, readabl
 from benchmarks.subjects import DYNAMIC
 from qmlir.specialization.padding.pad import open_sizes
 from qmlir.targets.cpu.compiler import Program, compile_module
-from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
-from qmlir.targets.peers.quantizers import FORMS
-from qmlir.targets.peers.quantizers import quantize as quantize_by_peer
+from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
+from qmlir.targets.runtimes.quantizers import FORMS
+from qmlir.targets.runtimes.quantizers import quantize as quantize_by_peer
 from qmlir.workflows.timing import interleaved
 
 Array = npt.NDArray[Any]

@@ -19,9 +19,9 @@ import numpy.typing as npt
 import qmlir
 from benchmarks.rows import BenchRow, add_output, print_rows, ratio_row, readable, row_of
 from benchmarks.subjects import STATIC
-from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
-from qmlir.targets.peers.quantizers import FORMS
-from qmlir.targets.peers.quantizers import quantize as quantize_by_peer
+from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
+from qmlir.targets.runtimes.quantizers import FORMS
+from qmlir.targets.runtimes.quantizers import quantize as quantize_by_peer
 from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.timing import interleaved
 

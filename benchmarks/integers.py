@@ -27,11 +27,11 @@ import qmlir
 from benchmarks.accuracy import MODELS, NAMES
 from benchmarks.models import encoder, vision
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.ops.elementwise import CastOp
+from qmlir.dialects.nn.elementwise.ops import CastOp
 from qmlir.ir.builtin_types import element_of, ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.signature import inputs_of
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import CLEAN
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize

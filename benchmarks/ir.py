@@ -19,8 +19,8 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
 from benchmarks.rows import BenchRow, report
-from qmlir.dialects.nn.ops.activations import ReluOp
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.activations.ops import ReluOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError

@@ -19,8 +19,8 @@ import qmlir
 from benchmarks.contest import Contest
 from benchmarks.rows import BenchRow, Section, ratio_row, row_of, with_rate
 from qmlir.targets.cpu.compiler import Program, compile_module
-from qmlir.targets.peers import onnx_runtime
-from qmlir.targets.peers.packages import TITLES, is_installed
+from qmlir.targets.runtimes import onnx_runtime
+from qmlir.targets.runtimes.packages import TITLES, is_installed
 
 Array = npt.NDArray[Any]
 

@@ -53,7 +53,7 @@ from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import inputs_of
 from qmlir.onnx.reading import read_model
 from qmlir.specialization.inputs import function_of
-from qmlir.targets.peers.quantizers import modern
+from qmlir.targets.runtimes.quantizers import modern
 from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.repairing import EFFORTS
 

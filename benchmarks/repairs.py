@@ -34,15 +34,14 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
 import qmlir
 from benchmarks.rows import BenchRow, add_output, print_rows
-from qmlir.arithmetic.adaptive_rounding import ByMoments, adaround
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.losses import divergence
-from qmlir.arithmetic.weight_rounding import F64, CodeGrid, error, gptq, settled
+from qmlir.arithmetic.calibrators import distillation_divergence
+from qmlir.arithmetic.weight_rounding import F64, ByMoments, CodeGrid, adaround, error, gptq, settled
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.signature import inputs_of
 from qmlir.pipelines import QuantizeOptions
 from qmlir.quantization.settings import QuantizeSettings
-from qmlir.quantization.short_sums import STEPS
+from qmlir.quantization.weights import STEPS
 from qmlir.specialization.inputs import function_of
 from qmlir.workflows.budget import constant_bytes, predict, samples_to_grade
 from qmlir.workflows.calibrated import stages_of
@@ -231,7 +230,7 @@ def ordered(of: _Images, choices: int) -> Iterator[BenchRow]:
         predicted.append(known.loss(widths))
         alone.append(sum(known.of(each) for each in widths.items()))
         scores = qmlir.interpret(layered.quantized(widths), tested)[output]
-        measured.append(divergence(scores.reshape(wanted.shape), wanted, 1.0)[0])
+        measured.append(distillation_divergence(scores.reshape(wanted.shape), wanted, 1.0)[0])
     for what, figures, bar in (("", predicted, 0.1), (", without pairs of layers", alone, None)):
         correlation = float(np.corrcoef(_ranks(figures), _ranks(measured))[0, 1])
         name = f"1 - rank correlation, {len(predicted)} of {1 << len(names)} choices{what}"
@@ -246,7 +245,7 @@ def ordered(of: _Images, choices: int) -> Iterator[BenchRow]:
     for what, each in (("greedy", greedy), ("budget", found)):
         yield BenchRow(f"{what}: top-1 at {size} bytes", 100 * each.accuracy, None, "%", subject=of.stem)
         scores = qmlir.interpret(each.quantized.module, tested)[output]
-        lost = divergence(scores.reshape(wanted.shape), wanted, 1.0)[0]
+        lost = distillation_divergence(scores.reshape(wanted.shape), wanted, 1.0)[0]
         yield BenchRow(f"{what}: divergence at {size} bytes", 1e3 * lost, None, "mnat", subject=of.stem)
     # The model as it was quantized is run for its accuracy, and as what the order of the layers is measured against.
     evaluated = 2 + len(greedy.ranking) + len(greedy.steps)

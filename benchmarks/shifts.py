@@ -18,7 +18,7 @@ from benchmarks.architectures import random_inputs
 from benchmarks.contest import Contest
 from benchmarks.models import BENCH_MODELS
 from benchmarks.rows import BenchRow, Section, ratio_row, row_of
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import QUANTIZE
 
 Array = npt.NDArray[Any]

@@ -21,10 +21,10 @@ from benchmarks.accuracy import Digits
 from benchmarks.architectures import random_inputs
 from benchmarks.models import BENCH_MODELS
 from qmlir.quantization.settings import QuantizeSettings
-from qmlir.targets.peers import onnx_runtime
-from qmlir.targets.peers.packages import is_installed
-from qmlir.targets.peers.quantizers import FORMS, PeerForm, modern
-from qmlir.targets.peers.quantizers import quantize as quantize_by_peer
+from qmlir.targets.runtimes import onnx_runtime
+from qmlir.targets.runtimes.packages import is_installed
+from qmlir.targets.runtimes.quantizers import FORMS, PeerForm, modern
+from qmlir.targets.runtimes.quantizers import quantize as quantize_by_peer
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.workflows.inspection.inspecting import inspect
 

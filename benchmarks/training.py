@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from benchmarks.rows import BenchRow, add_output, print_rows
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.losses import cross_entropy
+from qmlir.arithmetic.calibrators import cross_entropy
 from qmlir.arithmetic.optimizers import Optimizer, OptimizerKind
 from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.ir.provenance import origins_of

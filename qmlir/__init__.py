@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from qmlir.lazy import attached
 
 if TYPE_CHECKING:
-    from qmlir.quantization.profiles.file import Profile as Profile
+    from qmlir.quantization.profiles.profile import Profile as Profile
     from qmlir.registry import contributed_names as contributed_names
     from qmlir.targets.compiling import load_program as load_program
     from qmlir.targets.cpu.compiler import Program as Program

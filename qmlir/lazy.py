@@ -20,7 +20,7 @@ from importlib.abc import InspectLoader
 from importlib.util import find_spec
 from typing import Any
 
-from qmlir.ir.collection import paused_collection
+from qmlir.ir.gc_control import paused_collection
 
 
 @cache

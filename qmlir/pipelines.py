@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 from qmlir import registry
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error, unknown
-from qmlir.ir.given import TakesValues
+from qmlir.ir.passes import TakesValues
 from qmlir.passmanager.pipeline import NestedPipeline, Pipeline, make_pass, option_hints, parse_pipeline
 from qmlir.quantization.recipe import TypeOptions
 from qmlir.quantization.recipe_text import RecipeText

@@ -29,12 +29,12 @@ from qmlir.interpreter.jobs.shipping import ShippedModule
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.reading import read_model
 from qmlir.quantization.report import coverage
-from qmlir.targets.peers import onnx_runtime, openvino
-from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
-from qmlir.targets.peers.openvino import OvOptions, OvSession
-from qmlir.targets.peers.packages import TITLES, is_installed
-from qmlir.targets.peers.quantizers import FORMS, modern
-from qmlir.targets.peers.quantizers import quantize as quantize_by_peer
+from qmlir.targets.runtimes import onnx_runtime, openvino
+from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
+from qmlir.targets.runtimes.openvino import OvOptions, OvSession
+from qmlir.targets.runtimes.packages import TITLES, is_installed
+from qmlir.targets.runtimes.quantizers import FORMS, modern
+from qmlir.targets.runtimes.quantizers import quantize as quantize_by_peer
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.workflows.cluster.opening import Cluster, workers_of
 from qmlir.workflows.outputs import ModuleRun, PeerRun, outputs_by

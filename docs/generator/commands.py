@@ -10,8 +10,8 @@ from typing import Any
 
 from docs.generator.markdown import GENERATED, block, code, table
 from qmlir.tools import options, qmlir_cli, qmlir_translate
-from qmlir.tools.frame import build_parser
-from qmlir.tools.streams import ArgumentParser, actions_of, metavar_of, usage_of
+from qmlir.tools.command_runner import build_parser
+from qmlir.tools.stdio import ArgumentParser, actions_of, metavar_of, usage_of
 
 _CODES = (
     ("0", "done"),
@@ -24,7 +24,7 @@ _LEAST = 3
 """Number of commands from which on an option is explained once, on the page of shared options."""
 _EXAMPLES = "examples:\n"
 _TITLES = {"positional arguments": "Arguments", "options": "Arguments", "common options": "All commands"}
-"""Headings for the groups of options that argparse and `qmlir.tools.frame` name."""
+"""Headings for the groups of options that argparse and `qmlir.tools.command_runner` name."""
 
 Row = tuple[str, str]
 """An argument as it is written, and its description."""

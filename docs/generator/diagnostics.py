@@ -147,14 +147,14 @@ _QUANTIZING = (
 _IMPORTING = (
     Message(
         "A part of the model runs in ONNX Runtime",
-        "onnx/missing.py",
+        "onnx/unsupported.py",
         "that will run in ONNX Runtime",
         "qmlir doesn't support these operators, or not in this form. The rest is quantized and compiled. See "
         "[unsupported operators](../unsupported-operators.md).",
     ),
     Message(
         "An unsupported operator is an error",
-        "onnx/missing.py",
+        "onnx/unsupported.py",
         "uses … unsupported",
         "`--no-fallback` was given, or neither ONNX nor ONNX Runtime knows the operator. Leave out `--no-fallback`, "
         "cut the model with `--cut-outputs`, or [add the operator](../extending/custom-op.md).",
@@ -214,14 +214,14 @@ _INPUTS = (
     ),
     Message(
         "The shape does not fit",
-        "interpreter/fitting.py",
+        "interpreter/input_binding.py",
         "input '…' must have shape …, but got …",
         "The help has the call that fixes it, if there is one: most often channels are last, or the batch axis is "
         "missing ([shapes](../calibration-data.md#shapes-and-types)).",
     ),
     Message(
         "The type does not fit",
-        "interpreter/fitting.py",
+        "interpreter/input_binding.py",
         "if that keeps the values",
         "qmlir doesn't convert types silently, because values could change.",
     ),
@@ -269,7 +269,7 @@ _COMPILING = (
     ),
     Message(
         "The program needs a package",
-        "targets/hybrid.py",
+        "targets/heterogeneous.py",
         "needs … where it runs",
         "A part of the program isn't compiled: a fallback subgraph needs ONNX Runtime, a device its package. Install "
         "them where the program runs.",

@@ -7,7 +7,7 @@ from xdsl.passes import ModulePass
 
 from docs.generator.markdown import GENERATED, code, documentation, summary, table
 from qmlir import registry
-from qmlir.ir.preservation import preservation_of
+from qmlir.ir.passes import preservation_of
 from qmlir.levels import LEVELS
 from qmlir.passmanager.pipeline import option_rows
 from qmlir.pipelines import PIPELINES, NamedPipeline

@@ -37,7 +37,7 @@ _OWN = """\
 
 A package adds functions as tables from name to function, `pdl.constraints` and `pdl.rewrites` of its
 `Contribution.tables`. The annotations give its signature: `Operation`, `SSAValue`, `Typed` (the type
-of a value, or a type; `qmlir.pdl.signatures`), `Attribute`, `TypeAttribute`, and `int`, `float`, `str`, `bool`,
+of a value, or a type; `qmlir.pdl.natives`), `Attribute`, `TypeAttribute`, and `int`, `float`, `str`, `bool`,
 `tuple[int, ...]`, `tuple[str, ...]` for the content of an attribute. A constraint returns whether it holds, or a result
 or `None`; it does not hold of an attribute with another content. An exception is an error at the line of the
 pattern."""

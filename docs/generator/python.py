@@ -21,7 +21,7 @@ from qmlir.quantization.report import Computed, Coverage, LayerGain, WidenedValu
 from qmlir.quantization.settings import setting_rows
 from qmlir.targets.cpu.emitters.ahead import Emitted
 from qmlir.targets.cpu.timing import KernelTime
-from qmlir.targets.hybrid import HybridProgram
+from qmlir.targets.heterogeneous import HybridProgram
 from qmlir.targets.partitioning.report import Crossing, PartitionReport, PartReport, Stay
 from qmlir.workflows.comparison.compare import Comparison, OutputComparison, ValueComparison
 from qmlir.workflows.finetuning import Finetuned, HeldOutFigures

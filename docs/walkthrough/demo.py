@@ -23,16 +23,16 @@ from qmlir import compile, interpret, load, report
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.differences import difference_of
 from qmlir.ir.diagnostics import text_error, without_remarks
-from qmlir.ir.preservation import EVERY_BIT
+from qmlir.ir.passes import EVERY_BIT
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa
-from qmlir.targets.peers import onnx_runtime
-from qmlir.targets.peers.packages import installed_version, is_installed
+from qmlir.targets.runtimes import onnx_runtime
+from qmlir.targets.runtimes.packages import installed_version, is_installed
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.tables import bytes_text
 from qmlir.text.writing import made_folder, write_file
 from qmlir.tools.command import console, main_of
-from qmlir.tools.streams import Streams
+from qmlir.tools.stdio import Streams
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.quantizing import Quantized, quantize
 from qmlir.workflows.summary import weight_bytes

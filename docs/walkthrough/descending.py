@@ -10,10 +10,10 @@ from typing import Any, Unpack
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.passmanager.instrumentation import Instrumentation
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.passmanager.pipeline import step_text
-from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import COMPILE, QUANTIZE, NamedPipeline, quantize_pipeline
-from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.settings import QuantizeSettings
 
 GRAPH = "graph"

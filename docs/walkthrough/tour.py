@@ -24,7 +24,7 @@ from qmlir import compile, interpret, load
 from qmlir.interpreter.differences import difference_of
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import op_error, without_remarks
-from qmlir.ir.preservation import EVERY_BIT, Preservation, preservation_of
+from qmlir.ir.passes import EVERY_BIT, Preservation, preservation_of
 from qmlir.ir.signature import inputs_of
 from qmlir.levels import LEVELS
 from qmlir.passmanager.instrumentation import Instrumentation
@@ -35,7 +35,7 @@ from qmlir.targets.cpu.host import host_isa
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.text.writing import made_folder, write_file
 from qmlir.tools.command import console, main_of
-from qmlir.tools.streams import Streams
+from qmlir.tools.stdio import Streams
 from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.profiling import profile
 

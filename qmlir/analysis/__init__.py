@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from qmlir.lazy import attached
 
 if TYPE_CHECKING:
-    from qmlir.analysis.block_sums import summed_over_blocks as summed_over_blocks
-    from qmlir.analysis.short_sums import fit_short_sums as fit_short_sums
+    from qmlir.analysis.contraction_ranges import fit_short_sums as fit_short_sums
+    from qmlir.analysis.contraction_ranges import summed_over_blocks as summed_over_blocks
 else:
     __getattr__, __dir__ = attached(__name__)

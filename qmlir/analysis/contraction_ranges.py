@@ -1,25 +1,91 @@
-"""Bounds of contractions: of their sums by channel, of the operands of packed pairs, of those of Winograd's transforms.
+"""Ranges of contractions: sums by channel, packed pairs, 16-bit accumulators, and Winograd's transforms."""
 
-The bounds of sums are tight where every element of `x` may be any number of its interval: the largest sum takes the
-largest element where the weight is positive, the smallest where it is negative.
-"""
-
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.arith import AddfOp, ConstantOp, MulfOp, SIToFPOp
+from xdsl.dialects.builtin import FloatAttr, f32
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from qmlir.analysis.intervals import Interval, constant_elements, range_of_array, range_of_type, signed, times, unsigned
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.exact_sums import limits_of_sums
+from qmlir.arithmetic.weight_rounding import NEIGHBOURS, REACH
+from qmlir.dialects.kernel.attributes import LayoutAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp
-from qmlir.dialects.kernel.ops import shaped
+from qmlir.dialects.kernel.ops import YieldOp, shaped
+from qmlir.dialects.kernel.packed_ops import product_weights, window_weights
+from qmlir.dialects.kernel.variants import Variant, WeightLayout
 from qmlir.dialects.kernel.winograd import F2, KERNEL_SIZE, Algorithm, Matrix, WinogradOp, transformed
 from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.text.elements import integers_of
+
+# Products of a matrix whose terms are cut into blocks, each with scales of its own.
+
+
+def summed_over_blocks(op: ContractionOp) -> GenericOp | None:
+    """What adds up the products of a matrix by blocks of terms, each block in f32 by a constant scale for each channel.
+
+    These are `[blocks, M, N]`, of constant weights; they are added in ascending order from 0.
+    """
+    if not isinstance(op, MatMulOp) or op.result is None or len(shaped(op.target)[0]) != 3:
+        return None
+    if not isinstance(op.w.owner, ConstantOp) or len(shaped(op.w)[0]) != 3 or not _is_scaled_by_block(op):
+        return None
+    user = op.result.get_user_of_unique_use()
+    if not isinstance(user, GenericOp) or len(user.operands) != 2 or user.inputs[0] is not op.result:
+        return None
+    block, row, channel = (AffineExpr.dimension(axis) for axis in range(3))
+    maps = [AffineMap(3, 0, each) for each in ((block, row, channel), (row, channel))]
+    kinds = [kind.data for kind in user.iterator_types]
+    if [each.data for each in user.indexing_maps] != maps or kinds[0] is not IteratorType.REDUCTION:
+        return None
+    part, total = user.body.block.args
+    added, last = user.body.block.first_op, user.body.block.last_op
+    if not isinstance(added, AddfOp) or (added.lhs, added.rhs) != (total, part):
+        return None
+    if last is None or added.next_op is not last or last.operands[0] is not added.result:
+        return None
+    return user if _is_zero(user.outputs[0]) else None
+
+
+def _is_scaled_by_block(op: MatMulOp) -> bool:
+    """Whether the region is `scale * f32(sum)`, by a constant for each block and channel."""
+    block = op.body.block
+    first, second, last = (*block.ops, None, None, None)[:3]
+    if not isinstance(first, SIToFPOp) or not isinstance(second, MulfOp) or not isinstance(last, YieldOp):
+        return False
+    block_and_channel = AffineMap(3, 0, (AffineExpr.dimension(0), AffineExpr.dimension(2)))
+    return (
+        len(op.epilogue) == 1
+        and isinstance(op.epilogue[0].owner, ConstantOp)
+        and op.epilogue_maps.data[0].data == block_and_channel
+        and first.input is block.args[0]
+        and {second.lhs, second.rhs} == {block.args[1], first.result}
+        and last.arguments[0] is second.result
+        and second.result.type == f32
+    )
+
+
+def _is_zero(value: SSAValue) -> bool:
+    """Whether a tensor is filled with 0, which has no sign."""
+    fill = value.owner
+    number = fill.inputs[0].owner if isinstance(fill, FillOp) else None
+    if not isinstance(number, ConstantOp) or not isinstance(number.value, FloatAttr):
+        return False
+    return math.copysign(1.0, number.value.value.data) > 0 and not number.value.value.data
+
+
+# Bounds of contractions: of their sums by channel, of the operands of packed pairs, of those of Winograd's
+# transforms.
+#
+# The bounds of sums are tight where every element of `x` may be any number of its interval: the largest sum takes
+# the largest element where the weight is positive, the smallest where it is negative.
 
 
 def elements_of_constant(value: SSAValue) -> Array | None:
@@ -210,3 +276,58 @@ def _exact_transform(matrix: Matrix, weights: Array, axes: int) -> Interval:
     wide = weights.astype(np.int64 if weights.dtype != object else object)
     moved = transformed(matrix, wide, range(1, axes + 1))
     return range_of_array(moved) if moved.dtype != object else Interval(moved.min(), moved.max())
+
+
+# Whether sums of some products of bytes fit 16 bits: by the constant weights, in the order in which they are packed.
+#
+# One instruction (`vpmaddubsw`) multiplies bytes without a sign by bytes with one and adds neighbours to 16 bits,
+# where it saturates. With `x` from 0 to 255 a sum is largest where `x` is 255 at every positive weight and 0 at
+# every negative one. So it never saturates, whatever `x` is, if the positive weights of each sum add up to at most
+# 128 (255 * 128 is 32640) and the negative ones to at least -128. Of all 65,536 pairs of weights 75% are such. Of
+# some steps that are added before they are widened every partial sum fits, too: it has fewer weights.
+
+
+def runs_of(op: ContractionOp) -> WeightLayout | None:
+    """How the weights of `op` are packed, as far as no register decides; `None` where an algorithm changes them."""
+    layout = LayoutAttr.of("u8s8_short", 1, 1)
+    match op:
+        case ConvOp():
+            return window_weights(layout, op)
+        case MatMulOp():
+            *batches, channels, terms = shaped(op.w)[0]
+            return product_weights(layout, int(np.prod(batches)), channels, terms)
+        case _:
+            return None
+
+
+def largest_sums(weights: Array, group: int, steps: int) -> tuple[int, int]:
+    """The smallest and the largest sum of the weights of one sign in 16 bits, of runs of terms `[…, run]`.
+
+    A step has `group` terms, whose neighbours are one sum; `steps` steps are added, and what is left at the end of a
+    run.
+    """
+    terms = weights.shape[-1]
+    border = [(0, 0)] * (weights.ndim - 1) + [(0, -terms % (group * steps))]
+    runs = np.pad(weights, border).astype(np.int16).reshape(-1, steps, group // NEIGHBOURS, NEIGHBOURS)
+    low, high = (_added(limit(runs, 0)) for limit in (np.minimum, np.maximum))
+    return int(low.min(initial=0)), int(high.max(initial=0))
+
+
+def _added(runs: Array) -> Array:
+    """The sums of neighbours of all steps, `[runs, neighbours]`: slices are faster than a sum over short axes."""
+    pairs = runs[..., 0] + runs[..., 1]
+    return sum((pairs[:, step] for step in range(1, pairs.shape[1])), pairs[:, 0])
+
+
+def short_sums(op: ContractionOp, variant: Variant) -> tuple[int, int] | None:
+    """The `largest_sums` of the constant weights of `op` in the steps of `variant`; `None` where there are none."""
+    layout, known = runs_of(op), known_weights(op)
+    if layout is None or known is None or layout.fault or not known.size:
+        return None
+    return largest_sums(known.reshape(layout.unpadded), variant.group, variant.short_steps)
+
+
+def fit_short_sums(op: ContractionOp, variant: Variant) -> bool:
+    """Whether 16 bits hold the sums of `short_steps` steps of `variant`, by constant weights."""
+    found = short_sums(op, variant)
+    return found is not None and found[0] >= -REACH and found[1] <= REACH

@@ -25,7 +25,8 @@ from xdsl.traits import ConstantLike, IsTerminator
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of
-from qmlir.dialects.nn.ops import elementwise, reduction
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.requantize import has_common_scale, ratios, requantizes
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import CalibratedQuantizedType, Granularity, StoredType, UniformQuantizedType

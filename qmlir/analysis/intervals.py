@@ -16,8 +16,7 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.type import get_element_type_or_self
 
-from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.integers import integer_limits
+from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.ir.builtin_types import as_dense, as_integer
 from qmlir.text.elements import dense_array, dense_dtype, narrowed
 

@@ -1,18 +1,23 @@
-"""Requantization: exact integers of one scale rescaled to stored integers of another, by an arithmetic that is named.
-
-Accumulators come in as integers, int64 or Python's own where 64 bits are too few; multipliers and zero points in any
-shape that broadcasts against them, so that per-channel parameters need no other function. Stored values inside the
-limits of the storage type go out, as int64. The formulas are the contract of the project: any other
-implementation must give the same integers.
-"""
+"""Requantization: from an exact integer of one scale to the stored integer of another, in each mode; biases."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.arrays import Array, fused_f32
+from qmlir.arithmetic.schemes import F64, LARGEST_SCALE, SMALLEST_SCALE, Bools, RangeError, power_of_two_ceiling
+
+# Requantization: exact integers of one scale rescaled to stored integers of another, by an arithmetic that is named.
+#
+# Accumulators come in as integers, int64 or Python's own where 64 bits are too few; multipliers and zero points in
+# any shape that broadcasts against them, so that per-channel parameters need no other function. Stored values inside
+# the limits of the storage type go out, as int64. The formulas are the contract of the project: any other
+# implementation must give the same integers.
 
 Limits = tuple[int, int]
 
@@ -45,7 +50,7 @@ class Mode(StrEnum):
     """`acc * 2^-shift`, for scales whose ratio is a power of two."""
 
     QLINEAR = "qlinear"
-    """As ONNX Runtime's QLinear operators compute, where that is not `f32`: `qmlir.arithmetic.qlinear`.
+    """As ONNX Runtime's QLinear operators compute, where that is not `f32`: `qmlir.arithmetic.requantization`.
 
     An accumulator is rescaled by `rne(f32(f32(f32(acc) * f32(f32(s_in) / f32(s_out))) + f32(zero_point)))`.
     """
@@ -277,3 +282,229 @@ def requantize(
             return requantize_double_round(accumulator, *fixed_point(ratio), zero_point, limits)
         case Mode.SHIFT:
             return requantize_shift(accumulator, power_of_two_shift(ratio), ties, zero_point, limits)
+
+
+# What ONNX Runtime's QLinear operators compute, step by step in f32, where that is not the default arithmetic.
+#
+# The steps are those of its CPU kernels on x86-64 with AVX2 and FMA; each is rounded once, `fma` rounds a product
+# and a sum once. Read in onnxruntime/core/mlas/lib/{qladd,qlmul}.cpp, intrinsics/avx2/qladd_avx2.cpp and
+# x86_64/LogisticKernelFma3.S, and in onnxruntime/contrib_ops/cpu/quantization/{qlinear_pool,qlinear_softmax}.cc.
+# Without FMA its sums round each product, and its sigmoid each step; on ARM its sums are integers of fixed point.
+#
+# - **Sum**: `rne(fma(q_a, r_a, fma(q_b, r_b, c)))`, `r = s / s_y`, `c = z_y - fma(r_a, z_a, r_b * z_b)`; the
+#   operands of the operator change places where its first one repeats along the innermost axis.
+# - **Product**: `rne((q_a - z_a)(q_b - z_b) * m + z_y)`, `m = (s_a * s_b) / s_y`.
+# - **Average pool**: `rne(t / count / s_y + z_y)`; `t` adds `s_x * (q - z_x)` up in f32 over the kernel, row-major.
+# - **Sigmoid**: a quotient of polynomials, quantized as any real value.
+# - **Softmax**: `rne(e * floor(1 / s_y) / t) + z_y`; `e` is a table of powers, `t` adds them up in f32 along the
+#   axis.
+#
+# Results saturate. The order of the zero point and the rounding is what matters: it decides at half-way cases.
+
+Reals = npt.NDArray[np.float32]
+
+MOST = float(1 << 31)
+"""Results as large as this have no integer of 32 bits: what ONNX Runtime makes of them depends on the machine."""
+
+
+class Affine(NamedTuple):
+    """The parameters of a tensor: `scale * (q - zero_point)`."""
+
+    scale: np.float32
+    zero_point: int
+
+
+def rounded(value: Array, limits: tuple[int, int]) -> npt.NDArray[np.int64]:
+    """A float that holds the zero point already, rounded to even and kept inside the limits."""
+    return np.asarray(np.clip(np.rint(value.astype(np.float64)), *limits), np.int64)
+
+
+# --- Sums -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sum:
+    """`fma(left, left_ratio, fma(right, right_ratio, offset))` of the stored integers of two operands."""
+
+    left_ratio: np.float32
+    right_ratio: np.float32
+    offset: np.float32
+
+    @staticmethod
+    def of(left: Affine, right: Affine, result: Affine) -> "Sum":
+        """The constants of a sum."""
+        ratios = [np.float32(each.scale / result.scale) for each in (left, right)]
+        product = np.float32(ratios[1] * np.float32(right.zero_point))
+        moved = fused_f32(ratios[0], left.zero_point, product)
+        return Sum(ratios[0], ratios[1], np.float32(np.float32(result.zero_point) - moved))
+
+    @property
+    def largest(self) -> float:
+        """What no sum is larger than."""
+        return 257.0 * float(self.left_ratio + self.right_ratio) + abs(float(self.offset))
+
+    def apply(self, left: Array, right: Array) -> Reals:
+        """The sum, the zero point of the result in it."""
+        return fused_f32(left, self.left_ratio, fused_f32(right, self.right_ratio, self.offset))
+
+
+# --- Means ------------------------------------------------------------------------------------------------------------
+
+
+def moved_mean(total: Reals, count: npt.ArrayLike, result: Affine) -> Reals:
+    """The mean of `count` reals whose f32 sum is `total`, the zero point of the result in it."""
+    mean = total / np.asarray(count).astype(np.float32)
+    return np.asarray(mean / result.scale + np.float32(result.zero_point), np.float32)
+
+
+# --- Sigmoid ----------------------------------------------------------------------------------------------------------
+
+SIGMOID_END = 18.0
+"""Beyond it the function is taken to be level."""
+
+_NUMERATOR = (
+    4.37031012579801e-11, 1.15627324459942e-07, 6.08574864600143e-05, 8.51377133304701e-03, 2.48287947061529e-01,
+)  # fmt: skip
+_DENOMINATOR = (
+    6.10247389755681e-13, 5.76102136993427e-09, 6.29106785017040e-06, 1.70198817374094e-03, 1.16817656904453e-01,
+    9.93151921023180e-01,
+)  # fmt: skip
+
+
+def _polynomial(coefficients: Sequence[float], x: Reals) -> Reals:
+    """By Horner's rule with fused steps, from the coefficient of the highest power down."""
+    value = np.full(x.shape, coefficients[0], np.float32)
+    for coefficient in coefficients[1:]:
+        value = fused_f32(value, x, coefficient)
+    return value
+
+
+def sigmoid(x: Reals) -> Reals:
+    """Eigen's rational approximation of `1 / (1 + e^-x)`, in odd and even powers of `x`."""
+    inside = np.clip(x, np.float32(-SIGMOID_END), np.float32(SIGMOID_END))
+    square = np.asarray(inside * inside, np.float32)
+    quotient = inside * _polynomial(_NUMERATOR, square) / _polynomial(_DENOMINATOR, square)
+    return np.maximum(quotient + np.float32(0.5), np.float32(0))
+
+
+# --- Softmax ----------------------------------------------------------------------------------------------------------
+
+_RESERVE = 5.0
+"""How far below the largest f32 the logarithm of a sum of powers stays."""
+
+
+def softmax_powers(scale: np.float32, terms: int) -> Reals:
+    """`e^(scale * (i - 255) + h)` for i from 0 to 255: element `255 + q - max` stands for `q`.
+
+    `h` makes the powers large, yet `terms` of them have a sum in f32.
+    """
+    most = np.float32(np.finfo(np.float32).max / np.float32(terms))
+    headroom = max(0.0, float(np.float32(math.log(most))) - _RESERVE)
+    places = np.arange(256, dtype=np.float64) - 255 + headroom / float(scale)
+    return np.array([math.exp(place * float(scale)) for place in places], np.float32)
+
+
+def softmax_steps(result: np.float32) -> np.float32:
+    """`floor(1 / s_y)`: how many steps of the result a sum of 1 is."""
+    return np.floor(np.float32(1) / result)
+
+
+SOFTMAX_LARGEST = np.float32(65536)
+"""More steps than any result has. `e * floor(1 / s_y)` of few terms is beyond f32; it saturates as any large one does.
+
+ONNX Runtime converts that infinity, and what it becomes depends on the processor.
+"""
+
+
+# The bias of a contraction as i32 integers with scale `f32(s_x * s_w)` and zero point 0, and never clipped.
+#
+# The scale of a bias follows from others. Where its integers would become too large, the weight scale of that
+# channel is raised until they fit, so that the accumulator and the bias keep one scale: Glow's remedy, channel by
+# channel. ONNX Runtime lost models to the overflow until it did the same.
+
+LIMIT = (1 << 29) - 1
+"""The largest integer that a bias is given, a quarter of i32 as in Glow: the rest is for the sum of products."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedScales:
+    """Weight scales that give the bias room, its own scales `f32(s_x * s_w)`, and where a weight scale was raised.
+
+    All have the shape of the weight scales, `[]` or `[channels]`; the scales are f64 numbers that are f32 numbers.
+    """
+
+    weight_scales: F64
+    bias_scales: F64
+    raised: Bools
+
+
+def _steps(sizes: F64, scales: F64) -> F64:
+    """`rne(f32(size / scale))` as `quant.qcast` computes it; infinity where the scale underflowed."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        quotient = sizes.astype(np.float32) / scales.astype(np.float32)
+    return np.where(sizes == 0, 0.0, np.rint(quotient).astype(np.float64))
+
+
+def _up(values: F64) -> F64:
+    """The smallest f32 numbers that are not below `values`."""
+    with np.errstate(over="ignore"):
+        nearest = values.astype(np.float32)
+        return np.where(nearest < values, np.nextafter(nearest, np.float32(np.inf)), nearest).astype(np.float64)
+
+
+def fit_bias(
+    minimum: npt.ArrayLike,
+    maximum: npt.ArrayLike,
+    input_scale: float,
+    weight_scales: npt.ArrayLike,
+    limit: npt.ArrayLike = LIMIT,
+    is_power_of_two: bool = False,
+) -> FittedScales:
+    """The weight scales under which a bias from `minimum` to `maximum`, of shape `[channels]`, fits.
+
+    For a constant bias both ends are the bias itself; one that is computed has the range that was profiled. A weight
+    scale is raised to the first f32 number (or power of two) at which the bias takes integers up to `limit`, one number
+    or one for each channel: `2^31 - 1` less what the sum of products needs, where that is known. A bias of 0 fits any
+    scale, and leaves its filter as fine as it is. One weight scale for all channels is raised for the largest bias.
+
+    The scale of the bias is a normal f32 number at least. Raises `RangeError` where a bias is not finite, or no f32
+    scale is large enough.
+    """
+    ends = np.broadcast_arrays(np.asarray(minimum, np.float64), np.asarray(maximum, np.float64))
+    sizes = np.maximum(np.abs(ends[0]), np.abs(ends[1]))
+    if len(bad := np.argwhere(~np.isfinite(sizes))):
+        raise RangeError(f"bias must be finite, but element {bad[0].tolist()} is not")
+    source, given = (np.asarray(scale).astype(np.float32).astype(np.float64) for scale in (input_scale, weight_scales))
+    for scales in (source, given):
+        if not (np.isfinite(scales) & (scales > 0)).all():
+            raise RangeError(f"scales must be positive and finite in f32, but got {scales}")
+    if (np.asarray(limit) < 1).any():
+        raise ValueError(f"limit must be >= 1, but got {limit}")
+    limits = np.broadcast_to(np.asarray(limit, np.float64), sizes.shape)
+    if given.size == 1 and sizes.size:  # the bias that needs the largest scale decides for all
+        worst = int(np.argmax(sizes / limits))
+        sizes, limits = (each.reshape(-1)[worst].reshape(given.shape) for each in (sizes, limits))
+    elif given.shape != sizes.shape:
+        raise ValueError(f"bias of shape {sizes.shape} does not match weight scales of shape {given.shape}")
+
+    def product_scales(scales: F64) -> F64:
+        with np.errstate(over="ignore", under="ignore"):
+            return accumulator_scale(input_scale, scales).astype(np.float64)
+
+    def too_small(scales: F64) -> Bools:
+        products = product_scales(scales)
+        return (_steps(sizes, products) > limits) | (products < SMALLEST_SCALE)
+
+    raised = too_small(given)
+    # Half a step more than the limit still rounds down to it, but who rounds what is up to f32: begin below, and climb.
+    wanted = np.maximum(sizes / (limits + 0.5), SMALLEST_SCALE) / source * (1 - 2.0**-22)
+    scales = np.where(raised, np.maximum(_up(wanted), given), given)
+    if is_power_of_two:
+        scales = np.where(raised, power_of_two_ceiling(scales), scales)
+    while (short := too_small(scales)).any():
+        next_up = 2 * scales if is_power_of_two else _up(np.nextafter(scales, np.inf))
+        scales = np.where(short, next_up, scales)
+    products = product_scales(scales)
+    if (bad := ~(np.isfinite(products) & (scales <= LARGEST_SCALE))).any():
+        raise RangeError(f"a bias of {sizes[bad].flat[0]} needs a weight scale beyond the range of f32")
+    return FittedScales(scales, products, raised)

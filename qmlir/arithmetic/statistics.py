@@ -146,7 +146,7 @@ class Statistics:
     def merged(self, other: "Statistics") -> "Statistics":
         """The statistics of the values of both, in any order.
 
-        Averages over batches know an order: `qmlir.interpreter.recording` adds them at the end of a run. Raises
+        Averages over batches know an order: `qmlir.interpreter.observers` adds them at the end of a run. Raises
         `ValueError` for statistics that have them, for ranges along different axes, and for histograms of different
         sizes.
         """

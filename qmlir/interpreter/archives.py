@@ -19,10 +19,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import DiagnosticError, text_error
-from qmlir.text.access import note_input
-from qmlir.text.files import mistaken_for, reason_of
+from qmlir.ir.limits import budget, over
+from qmlir.text.files import mistaken_for, note_input, reason_of
 
 _READ_BYTES = 1 << 16
 """So much is read of an array at a time, or one row where that is more."""

@@ -18,10 +18,10 @@ from xdsl.ir import Attribute, Operation
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.types import StoredType
-from qmlir.interpreter.machine import Listener
+from qmlir.interpreter.interpreter import Listener
 from qmlir.interpreter.run import interpret
 from qmlir.ir.builtin_types import as_integer
-from qmlir.ir.preservation import Preservation
+from qmlir.ir.passes import Preservation
 from qmlir.ir.provenance import origins_of, tensor_names
 
 _ROUNDINGS = 8

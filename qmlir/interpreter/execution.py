@@ -19,7 +19,7 @@ from qmlir.interpreter.differences import changed_output
 from qmlir.interpreter.random_inputs import Draw, random_inputs
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error, unknown
-from qmlir.ir.preservation import Preservation
+from qmlir.ir.passes import Preservation
 from qmlir.ir.signature import MAIN, inputs_of
 
 EVERY_FUNCTION = "*"

@@ -15,10 +15,9 @@ from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
 from xdsl.utils.exceptions import DiagnosticException, InterpretationError
 
-from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.integers import integer_limits
+from qmlir.arithmetic.arrays import Array, integer_limits
+from qmlir.dialects.quant.evaluate import dequantize, quantize
 from qmlir.dialects.quant.infer import element_type, storage_dtype
-from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.types import StoredType, UniformFloatType, UniformQuantizedType
 from qmlir.interpreter.values import check_value
 from qmlir.ir.builtin_types import as_integer, ranked_tensor, unranked_tensor

@@ -7,9 +7,9 @@ from pathlib import Path
 from PIL import Image, UnidentifiedImageError
 
 from qmlir.interpreter.archives import EXPANSION
-from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import text_error
-from qmlir.text.access import note_input
+from qmlir.ir.limits import budget, over
+from qmlir.text.files import note_input
 
 FORMATS = ("PNG", "JPEG", "MPO", "WEBP", "AVIF", "BMP", "DIB", "GIF", "TIFF", "PPM", "TGA", "ICO", "JPEG2000")
 """What is opened: Pillow's names of pixel formats. It has others, of which EPS runs an interpreter of PostScript."""

@@ -21,7 +21,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.histogram import SMALLEST_EXPONENT, Histogram
 from qmlir.arithmetic.moments import Moments
 from qmlir.arithmetic.statistics import Statistics
-from qmlir.interpreter.recording import Ranges
+from qmlir.interpreter.observers import Ranges
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.text.data import parse_data
 

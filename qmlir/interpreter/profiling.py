@@ -19,19 +19,17 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.histogram import BINS
 from qmlir.arithmetic.statistics import Statistics
+from qmlir.interpreter.interpreter import Interpreter
 from qmlir.interpreter.jobs.job import Begun, Job, Workers
 from qmlir.interpreter.jobs.processes import Processes
 from qmlir.interpreter.jobs.shipping import ShippedModule
-from qmlir.interpreter.machine import Interpreter
+from qmlir.interpreter.observers import MOMENTUM, Ranges, Recorder, Totals
 from qmlir.interpreter.profile_parts import ProfilePart
 from qmlir.interpreter.progress import bar
-from qmlir.interpreter.recording import MOMENTUM, Ranges, Recorder, Totals
 from qmlir.interpreter.samples import Data, Run, Samples
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
-from qmlir.quantization.profiles.digest import model_digest
-from qmlir.quantization.profiles.file import Profile
-from qmlir.quantization.profiles.given import has_parameters
-from qmlir.quantization.profiles.keys import keyed_values
+from qmlir.quantization.profiles.keys import has_parameters, keyed_values
+from qmlir.quantization.profiles.profile import Profile, model_digest
 
 BATCH = 32
 """The default number of samples in one work item of a process."""

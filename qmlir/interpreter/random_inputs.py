@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, SSAValue
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.types import StringType
 from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType, UniformQuantizedType, storage_limits
-from qmlir.interpreter.machine import about
+from qmlir.interpreter.interpreter import about
 from qmlir.interpreter.values import check_size, value_dtype
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.interfaces import Container, HeldElement, Quantizable

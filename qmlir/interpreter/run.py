@@ -15,14 +15,13 @@ from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.types import StringType
-from qmlir.interpreter.machine import Interpreter, Listener, about
+from qmlir.interpreter.interpreter import Interpreter, Listener, about
 from qmlir.interpreter.upstream.scalars import dtype_of, unsigned, unwritten, wrap
 from qmlir.interpreter.values import parts_of
-from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
+from qmlir.ir.builtin_types import as_small_float, ranked_tensor, unranked_tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.interfaces import Container
 from qmlir.ir.signature import Port, inputs_of, memory_outputs_of, outputs_of
-from qmlir.ir.small_floats import as_small_float
 from qmlir.specialization.inputs import check_known_inputs, check_shape, checked_value, missing_inputs
 
 

@@ -16,9 +16,9 @@ from xdsl.dialects.func import FuncOp
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import shapes_agree
 from qmlir.interpreter.archives import ArchiveRows, whole
-from qmlir.interpreter.fitting import SampledInput, input_of
-from qmlir.interpreter.sources import Data as Data
-from qmlir.interpreter.sources import ImageFile, Labelled, Limited, Opened, array_of, is_array, opened
+from qmlir.interpreter.datasets import Data as Data
+from qmlir.interpreter.datasets import ImageFile, Labelled, Limited, Opened, array_of, is_array, opened
+from qmlir.interpreter.input_binding import SampledInput, input_of
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name, op_error, text_error, warn_once
 from qmlir.ir.signature import inputs_of
 from qmlir.specialization.inputs import shape_text

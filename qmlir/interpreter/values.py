@@ -11,13 +11,13 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import plain_type, shapes_agree
-from qmlir.dialects.nn.infer.operands import shape_text
+from qmlir.dialects.nn.result_shapes import shape_text
 from qmlir.dialects.nn.types import StringType
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
-from qmlir.ir.budgets import budget, over
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.interfaces import Container, HeldElement
+from qmlir.ir.limits import budget, over
 from qmlir.text.elements import dense_dtype
 
 _Value = TypeVar("_Value")

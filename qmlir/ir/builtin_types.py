@@ -1,12 +1,32 @@
-"""xDSL's generic builtin types, with their parameters spelled out where an `isinstance` alone leaves them unknown."""
+"""Builtin types: typed access to xDSL's types, small floats, and bounds of affine expressions."""
 
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import (
     BytesAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    Float4E2M1FNType,
+    Float6E2M3FNType,
+    Float6E3M2FNType,
+    Float8E3M4Type,
+    Float8E4M3B11FNUZType,
+    Float8E4M3FNType,
+    Float8E4M3FNUZType,
+    Float8E4M3Type,
+    Float8E5M2FNUZType,
+    Float8E5M2Type,
+    Float8E8M0FNUType,
     FloatAttr,
+    FloatNanEncoding,
+    FloatNonfiniteBehavior,
+    FloatSemantics,
     IntegerType,
     MemRefType,
     TensorType,
@@ -14,6 +34,9 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
+
+# xDSL's generic builtin types, with their parameters spelled out where an `isinstance` alone leaves them unknown.
 
 AnyTensor: TypeAlias = TensorType[Attribute]
 AnyMemRef: TypeAlias = MemRefType[Attribute]
@@ -99,3 +122,132 @@ def is_truth(type_: Attribute) -> bool:
     """Return True for tensors whose elements callers hold as Booleans of NumPy."""
     ranked = ranked_tensor(type_)
     return ranked is not None and ranked.get_element_type() == i1
+
+
+# Floats of 8 bits and fewer: which there are, the NumPy type that holds one in a byte, and its particular codes.
+#
+# xDSL's type of each says its bits, its bias, and what it has instead of infinities and NaN (`SEMANTICS`). All that
+# reads or writes such floats goes by that, so one more format is one more row of `DTYPES`.
+
+SmallFloat: TypeAlias = (
+    Float4E2M1FNType
+    | Float6E2M3FNType
+    | Float6E3M2FNType
+    | Float8E3M4Type
+    | Float8E4M3Type
+    | Float8E4M3FNType
+    | Float8E4M3FNUZType
+    | Float8E4M3B11FNUZType
+    | Float8E5M2Type
+    | Float8E5M2FNUZType
+    | Float8E8M0FNUType
+)
+
+DTYPES: Mapping[type[Attribute], npt.DTypeLike] = {
+    Float4E2M1FNType: ml_dtypes.float4_e2m1fn,
+    Float6E2M3FNType: ml_dtypes.float6_e2m3fn,
+    Float6E3M2FNType: ml_dtypes.float6_e3m2fn,
+    Float8E3M4Type: ml_dtypes.float8_e3m4,
+    Float8E4M3Type: ml_dtypes.float8_e4m3,
+    Float8E4M3FNType: ml_dtypes.float8_e4m3fn,
+    Float8E4M3FNUZType: ml_dtypes.float8_e4m3fnuz,
+    Float8E4M3B11FNUZType: ml_dtypes.float8_e4m3b11fnuz,
+    Float8E5M2Type: ml_dtypes.float8_e5m2,
+    Float8E5M2FNUZType: ml_dtypes.float8_e5m2fnuz,
+    Float8E8M0FNUType: ml_dtypes.float8_e8m0fnu,
+}
+"""The NumPy type of each: one value in a byte, a narrower one in its low bits."""
+
+
+def as_small_float(type_: Attribute) -> SmallFloat | None:
+    """`type_` where it is a float of 8 bits or fewer."""
+    return type_ if isinstance(type_, SmallFloat) else None
+
+
+def small_dtype(type_: SmallFloat) -> np.dtype[Any]:
+    """The NumPy type that holds one value."""
+    return np.dtype(DTYPES[type(type_)])
+
+
+@dataclass(frozen=True)
+class Codes:
+    """The bits of the values of a format that its exponent and mantissa do not give, without the sign."""
+
+    largest: int
+    """The largest finite value."""
+
+    nan: int | None
+    """NaN (quiet where there are several); in a format without a negative zero this is the sign bit."""
+
+    infinity: int | None
+    """Infinity; larger codes are NaN."""
+
+    sign: int
+    """The sign bit, 0 where there is none."""
+
+    has_negative_zero: bool
+
+    @staticmethod
+    def of(format_: FloatSemantics) -> "Codes":
+        """The codes of a format."""
+        ones = (1 << format_.exponent_bits + format_.mantissa_bits) - 1
+        sign = 1 << format_.sign_shift if format_.has_sign else 0
+        if format_.nonfinite is FloatNonfiniteBehavior.FINITE_ONLY:
+            return Codes(ones, None, None, sign, True)
+        if format_.nonfinite is FloatNonfiniteBehavior.IEEE:
+            infinity = format_.max_exponent << format_.mantissa_bits
+            return Codes(infinity - 1, infinity | 1 << format_.mantissa_bits - 1, infinity, sign, True)
+        if format_.nan_encoding is FloatNanEncoding.NEGATIVE_ZERO:
+            return Codes(ones, sign, None, sign, False)
+        return Codes(ones - 1, ones, None, sign, True)
+
+
+# What values an affine expression takes over a box of dimensions: bounds, and whether it stays inside an axis.
+
+
+def bounds_of(expression: AffineExpr, ranges: Sequence[int]) -> tuple[int, int]:
+    """A lower and an upper bound of an expression whose dimensions run from 0 to below `ranges`."""
+    match expression:
+        case AffineConstantExpr():
+            return expression.value, expression.value
+        case AffineDimExpr():
+            return 0, max(ranges[expression.position] - 1, 0)
+        case AffineBinaryOpExpr():
+            a, b = bounds_of(expression.lhs, ranges), bounds_of(expression.rhs, ranges)
+            match expression.kind:
+                case AffineBinaryOpKind.Add:
+                    return a[0] + b[0], a[1] + b[1]
+                case AffineBinaryOpKind.Mul:
+                    products = [x * y for x in a for y in b]
+                    return min(products), max(products)
+                case AffineBinaryOpKind.Mod:
+                    return 0, b[1] - 1
+                case AffineBinaryOpKind.FloorDiv:
+                    return a[0] // b[0], a[1] // b[0]
+                case AffineBinaryOpKind.CeilDiv:
+                    return -(-a[0] // b[0]), -(-a[1] // b[0])
+        case _:
+            raise NotImplementedError(f"{expression} has symbols")
+
+
+_MOST_POINTS = 1 << 22
+"""Points at which an expression is computed one by one."""
+
+
+def lies_outside(expression: AffineExpr, ranges: Sequence[int], size: int) -> bool:
+    """Whether an expression whose dimensions run from 0 to below `ranges` leaves 0 to below `size` somewhere.
+
+    Bounds decide most; those of a remainder or of a difference may be too wide, and then every point does. Where there
+    are too many, nothing is known: it is taken for inside.
+    """
+    low, high = bounds_of(expression, ranges)
+    if 0 in ranges or (low >= 0 and high < size):
+        return False
+    used = sorted(expression.used_dims())
+    if math.prod(ranges[axis] for axis in used) > _MOST_POINTS:
+        return False
+    # An expression of NumPy arrays is computed as one of numbers is.
+    grid: Any = np.ix_(*(np.arange(ranges[axis]) for axis in used))
+    places: dict[int, Any] = dict(zip(used, grid, strict=True))
+    values = np.asarray(expression.eval([places.get(axis, 0) for axis in range(len(ranges))], ()))
+    return bool((values < 0).any() or (values >= size).any())

@@ -1,21 +1,189 @@
-"""Conversion with legality: patterns run until no illegal operation is left; the first that stays is an error.
-
-A lowering declares the legality of its result as data, so a pattern need not know when to stop. An operation that no
-pattern converts is an error that names the operation, its node in the model, and what would be accepted.
-"""
+"""Dialect conversion: patterns with legality, and type conversion with temporary casts."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import UnregisteredOp
-from xdsl.ir import Operation
-from xdsl.pattern_rewriter import RewritePattern
+from xdsl.dialects.builtin import FunctionType, UnrealizedConversionCastOp, UnregisteredOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, TypeAttribute
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.rewriting import RewriteStatistics, apply_patterns_greedily
-from qmlir.ir.type_conversion import TypeConversion, casts_in, look_through_casts
-from qmlir.ir.walking import operations_in
+from qmlir.ir.rewriting import RewriteStatistics, apply_patterns_greedily, operations_in
+
+# Type conversion, with temporary casts while some operations still have the old types.
+#
+# A pattern asks for its operands in their new types (`TypeConversion.operands`) and gives results of new types
+# (`TypeConversion.replace`). If one side of a value is converted and the other not yet, a
+# `builtin.unrealized_conversion_cast` connects them, and is removed once both are. Operations that only pass values
+# on (functions, calls, returns, branches) are converted by one pattern, `HandOnConverted`.
+
+
+@dataclass(frozen=True)
+class TypeConversion:
+    """The converted types: `convert` gives the new type, or `None` for a type that stays."""
+
+    convert: Callable[[Attribute], Attribute | None]
+    _known: dict[Attribute, Attribute] = field(
+        default_factory=dict[Attribute, Attribute], init=False, repr=False, compare=False
+    )
+
+    def converted(self, type_: Attribute) -> Attribute:
+        """The new type of `type_`; a function's type becomes that of its converted arguments and results."""
+        found = self._known.get(type_)
+        if found is None:
+            found = self._known[type_] = self._convert(type_)
+        return found
+
+    def _convert(self, type_: Attribute) -> Attribute:
+        if isinstance(type_, FunctionType):
+            inputs, outputs = (list(map(self.converted, types)) for types in (type_.inputs, type_.outputs))
+            return FunctionType.from_lists(inputs, outputs)
+        return self.convert(type_) or type_
+
+    def is_legal(self, type_: Attribute) -> bool:
+        """Whether `type_` is legal after the conversion."""
+        return self.converted(type_) == type_
+
+    def illegal_type(self, op: Operation) -> Attribute | None:
+        """The first illegal type in `op`: of an operand, a result, a block argument, or among its properties."""
+        if isinstance(op, UnrealizedConversionCastOp):
+            return None  # judged at the end, when those that the conversion needed are looked through
+        return next((type_ for type_ in _types_of(op) if not self.is_legal(type_)), None)
+
+    def operand(self, rewriter: PatternRewriter, value: SSAValue) -> SSAValue:
+        """`value` in its new type, cast before the matched operation."""
+        type_ = self.converted(value.type)
+        if type_ == value.type:
+            return value
+        source = _cast_source(value)
+        if source is not None and source.type == type_:
+            return source
+        cast = _cast(value, type_)
+        rewriter.insert(cast)
+        return cast.outputs[0]
+
+    def operands(self, rewriter: PatternRewriter, values: Iterable[SSAValue]) -> list[SSAValue]:
+        """`values` in their new types, cast before the matched operation."""
+        return [self.operand(rewriter, value) for value in values]
+
+    def restored(self, rewriter: PatternRewriter, value: SSAValue, type_: Attribute) -> SSAValue:
+        """`value`, which has a new type, as the old `type_` that its users still expect."""
+        if value.type == type_:
+            return value
+        cast = _cast(value, type_)
+        rewriter.insert(cast)
+        return cast.outputs[0]
+
+    def replace(
+        self, rewriter: PatternRewriter, op: Operation, new_op: Operation, new_results: Sequence[SSAValue] | None = None
+    ) -> None:
+        """Replace `op` by `new_op`, whose results (or `new_results`) may have the new types."""
+        casts: list[UnrealizedConversionCastOp] = []
+        results: list[SSAValue] = []
+        for old, new in zip(op.results, new_op.results if new_results is None else new_results, strict=True):
+            if new.type != old.type:
+                casts.append(_cast(new, old.type))
+                new = casts[-1].outputs[0]
+            results.append(new)
+        rewriter.replace(op, [new_op, *casts], results)
+
+
+def _types_of(op: Operation) -> Iterable[Attribute]:
+    yield from op.operand_types
+    yield from op.result_types
+    for region in op.regions:
+        for block in region.blocks:
+            yield from block.arg_types
+    yield from (attribute for attribute in op.properties.values() if isinstance(attribute, TypeAttribute))
+
+
+def _cast(value: SSAValue, type_: Attribute) -> UnrealizedConversionCastOp:
+    return UnrealizedConversionCastOp.get([value], [type_])
+
+
+def _cast_source(value: SSAValue) -> SSAValue | None:
+    """The value that is cast to `value`, one to one."""
+    if not isinstance(value, OpResult) or not isinstance(value.op, UnrealizedConversionCastOp):
+        return None
+    return value.op.inputs[0] if len(value.op.inputs) == len(value.op.outputs) == 1 else None
+
+
+@dataclass(frozen=True)
+class HandOnConverted(RewritePattern):
+    """Converts operations that only pass values on, in place: operands, results, arguments of blocks, properties.
+
+    The default is functions with their calls and returns; a conversion of control flow names its operations too.
+    """
+
+    types: TypeConversion
+    operations: tuple[type[Operation], ...] = (FuncOp, CallOp, ReturnOp)
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, self.operations) or self.types.illegal_type(op) is None:
+            return
+        for index, operand in enumerate(self.types.operands(rewriter, op.operands)):
+            op.operands[index] = operand
+        for result in op.results:
+            self._retype(result, InsertPoint.after(op), rewriter)
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.args:
+                    self._retype(argument, InsertPoint.at_start(block), rewriter)
+        for name, attribute in op.properties.items():
+            if isinstance(attribute, TypeAttribute):
+                op.properties[name] = self.types.converted(attribute)
+        rewriter.notify_op_modified(op)
+
+    def _retype(self, value: OpResult | BlockArgument, place: InsertPoint, rewriter: PatternRewriter) -> None:
+        old = value.type
+        if self.types.is_legal(old):
+            return
+        new = rewriter.replace_value_with_new_type(value, self.types.converted(old))
+        cast = _cast(new, old)
+        rewriter.insert(cast, insertion_point=place)
+        rewriter.replace_uses_with_if(new, cast.outputs[0], lambda use: use.operation is not cast)
+
+
+def casts_in(root: Operation) -> list[UnrealizedConversionCastOp]:
+    """The casts nested in `root`."""
+    return [op for op in root.walk() if isinstance(op, UnrealizedConversionCastOp)]
+
+
+def look_through_casts(root: Operation, types: TypeConversion, own: Iterable[Operation]) -> None:
+    """Remove the casts of a finished conversion; `own` are those that existed before, and stay.
+
+    Raises `DiagnosticError` with the operation that still has the old type if a cast can't be removed.
+    """
+    kept = set(own)
+    casts = [cast for cast in casts_in(root) if cast not in kept]
+    for cast in casts:
+        source = _cast_source(cast.inputs[0])
+        if source is not None and source.type == cast.outputs[0].type:
+            cast.outputs[0].replace_all_uses_with(source)
+    for cast in reversed(casts):
+        if cast.outputs[0].first_use is None:
+            Rewriter.erase_op(cast)
+    for cast in casts:
+        if cast.parent is not None:
+            _refuse(cast, types)
+
+
+def _refuse(cast: UnrealizedConversionCastOp, types: TypeConversion) -> None:
+    source, result = cast.inputs[0], cast.outputs[0]
+    if types.is_legal(source.type):
+        (*_, user) = (use.operation for use in result.uses)
+        raise op_error(user, f"uses a value of type {result.type}, which was converted to {source.type}")
+    giver = source.owner if isinstance(source.owner, Operation) else source.owner.parent_op()
+    raise op_error(giver or cast, f"returns a value of type {source.type}, but its users need {result.type}")
+
+
+# Conversion with legality: patterns run until no illegal operation is left; the first that stays is an error.
+#
+# A lowering declares the legality of its result as data, so a pattern need not know when to stop. An operation that
+# no pattern converts is an error that names the operation, its node in the model, and what would be accepted.
 
 
 def dialect_of(op: Operation) -> str:

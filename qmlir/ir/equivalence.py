@@ -1,10 +1,15 @@
-"""Structural equivalence of operations: what a round trip of the text, or a look for changes, compares.
+"""Structural equivalence of operations, and fingerprints of modules."""
 
-xDSL's `is_structurally_equivalent` does not look at result types, and takes a value that is used before its definition
-(in another block, or in a graph region) for a value from outside. This one compares both.
-"""
+import hashlib
+from collections.abc import Mapping
+from typing import cast
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Data, Operation, ParametrizedAttribute, Region, SSAValue
+
+# Structural equivalence of operations: what a round trip of the text, or a look for changes, compares.
+#
+# xDSL's `is_structurally_equivalent` does not look at result types, and takes a value that is used before its
+# definition (in another block, or in a graph region) for a value from outside. This one compares both.
 
 
 class _Matcher:
@@ -59,3 +64,94 @@ def equivalent(first: Operation, second: Operation) -> bool:
     """Whether two operations differ in nothing but locations and the names of values."""
     matcher = _Matcher()
     return matcher.match_operations(first, second) and matcher.match_uses()
+
+
+# The fingerprint of a module: different where two modules print differently, found without printing them.
+#
+# Printing numbers as text is what takes the time in a module with quantized weights: here their bytes are hashed.
+
+
+def _of(*parts: bytes) -> bytes:
+    """The digest of `parts` one after the other, each with its length, so that no two lists look alike."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(len(part).to_bytes(8, "little"))
+        found.update(part)
+    return found.digest()
+
+
+def _number(place: int) -> bytes:
+    return place.to_bytes(8, "little")
+
+
+class _Hasher:
+    """Digests of what one module is made of; each attribute is hashed once."""
+
+    def __init__(self, root: Operation) -> None:
+        self._attributes: dict[Attribute, bytes] = {}
+        # Numbered at first, because a use may stand before its definition.
+        blocks = [block for op in root.walk() for region in op.regions for block in region.blocks]
+        values = [value for op in root.walk() for value in op.results]
+        values += [argument for block in blocks for argument in block.args]
+        self._blocks = {block: _number(place) for place, block in enumerate(blocks)}
+        self._values: dict[SSAValue, bytes] = {value: _number(place) for place, value in enumerate(values)}
+
+    def attribute(self, attribute: Attribute) -> bytes:
+        """The digest of an attribute or type."""
+        found = self._attributes.get(attribute)
+        if found is None:
+            found = self._attributes[attribute] = _of(attribute.name.encode(), *self._contents(attribute))
+        return found
+
+    def _contents(self, attribute: Attribute) -> list[bytes]:
+        if isinstance(attribute, ParametrizedAttribute):
+            return [self.attribute(each) for each in attribute.parameters]
+        assert isinstance(attribute, Data), attribute
+        return self._data(cast(Data[object], attribute).data)
+
+    def _data(self, data: object) -> list[bytes]:
+        match data:
+            case bytes():
+                return [data]
+            case Attribute():
+                return [self.attribute(data)]
+            case tuple() | list():
+                return [_of(*self._data(each)) for each in cast(tuple[object, ...], data)]
+            case Mapping():
+                items = sorted(cast(Mapping[str, object], data).items())
+                return [_of(name.encode(), *self._data(each)) for name, each in items]
+            case _:  # numbers, strings, enumerations, affine maps
+                return [type(data).__name__.encode(), repr(data).encode()]
+
+    def _named(self, attributes: Mapping[str, Attribute]) -> bytes:
+        return _of(*(part for name in sorted(attributes) for part in (name.encode(), self.attribute(attributes[name]))))
+
+    def _defined(self, value: SSAValue) -> bytes:
+        return _of(self.attribute(value.type), (value.name_hint or "").encode())
+
+    def _region(self, region: Region) -> bytes:
+        return _of(*(self._block(block) for block in region.blocks))
+
+    def _block(self, block: Block) -> bytes:
+        arguments = [self._defined(argument) for argument in block.args]
+        return _of(_of(*arguments), *(self.operation(op) for op in block.ops))
+
+    def operation(self, op: Operation) -> bytes:
+        """The digest of an operation with all that is inside."""
+        return _of(
+            op.name.encode(),
+            _of(*(self._values[operand] for operand in op.operands)),
+            _of(*(self._defined(result) for result in op.results)),
+            self._named(op.properties),
+            self._named(op.attributes),
+            _of(*(self._blocks[block] for block in op.successors)),
+            *(self._region(region) for region in op.regions),
+        )
+
+
+def fingerprint(op: Operation) -> str:
+    """A SHA-256 of all that `op` says: its operations in order, wiring, names of values, attributes, weights.
+
+    `op` uses no value of what is around it, as a module does.
+    """
+    return _Hasher(op).operation(op).hex()

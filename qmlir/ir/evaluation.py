@@ -17,8 +17,8 @@ from xdsl.irdl import IRDLOperation, OperandDef, OptionalDef, VariadicDef
 from xdsl.utils.exceptions import DiagnosticException, InterpretationError
 
 from qmlir import registry
-from qmlir.ir.budgets import out_of_memory
 from qmlir.ir.diagnostics import DiagnosticError, op_error
+from qmlir.ir.limits import out_of_memory
 from qmlir.registry import in_package
 from qmlir.registry.faults import one_line
 

@@ -21,8 +21,8 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import EffectInstance, HasCanonicalizationPatternsTrait, MemoryEffect, MemoryEffectKind, OpTrait
 
 from qmlir import registry
+from qmlir.ir.exception_boundary import Check, Checked, is_each
 from qmlir.ir.float_reasons import FloatCause
-from qmlir.ir.outside import Check, Checked, is_each
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,4 @@
-"""The greedy rewrite driver: patterns and folds to a fixpoint, with provenance, locations and a budget.
-
-xDSL's own walker drops provenance and locations, never gives up on patterns that undo each other, and prints
-the whole module into an exception. This driver propagates provenance and locations, stops with the pattern's
-name when the budget is used up, and names the operation and the pattern in an error.
-"""
+"""The greedy rewrite driver: applies patterns and folds until nothing changes, within a budget."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -22,14 +17,40 @@ from xdsl.traits import ConstantLike, HasFolder
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.worklist import Worklist
 
-from qmlir.ir.budgets import out_of_memory
 from qmlir.ir.decomposition import marks_on, set_marks
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.effects import is_dead
+from qmlir.ir.limits import out_of_memory
 from qmlir.ir.provenance import TENSOR, hand_on, merged_origins, origins_of, set_origins, set_tensor_names, tensor_names
-from qmlir.ir.walking import operations_in
 from qmlir.registry import Hook, in_package, pattern_hooks
 from qmlir.registry.faults import RAISED, one_line
+
+# All operations inside an operation as a list: xDSL's own walk resumes a generator for each level of a nest.
+
+
+def operations_in(root: Operation) -> list[Operation]:
+    """`root` and what is nested in it, in the order of `root.walk()`; backwards, regions come before what has them."""
+    found = [root]
+    _add_nested(root, found)
+    return found
+
+
+def _add_nested(op: Operation, found: list[Operation]) -> None:
+    for region in op.regions:
+        for block in region.blocks:
+            each = block.first_op
+            while each is not None:
+                found.append(each)
+                if each.regions:
+                    _add_nested(each, found)
+                each = each.next_op
+
+
+# The greedy rewrite driver: patterns and folds to a fixpoint, with provenance, locations and a budget.
+#
+# xDSL's own walker drops provenance and locations, never gives up on patterns that undo each other, and prints the
+# whole module into an exception. This driver propagates provenance and locations, stops with the pattern's name when
+# the budget is used up, and names the operation and the pattern in an error.
 
 DEFAULT_BUDGET = 64
 """Rewrites allowed for each operation of the module, on average, before the driver gives up."""

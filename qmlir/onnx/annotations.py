@@ -15,15 +15,14 @@ from onnx import GraphProto, TensorAnnotation, TensorProto, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.arithmetic.integers import integer_limits
+from qmlir.arithmetic.arrays import integer_limits
 from qmlir.arithmetic.statistics import Summary
 from qmlir.dialects.calib.types import StatsAttr
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit
 from qmlir.onnx.export import metadata
-from qmlir.quantization.observed import observed
-from qmlir.quantization.profiles.attached import attach, set_ranges
-from qmlir.quantization.profiles.given import has_parameters
-from qmlir.quantization.profiles.keys import keyed_values, tensor_of
+from qmlir.quantization.profiles.attributes import attach, set_ranges
+from qmlir.quantization.profiles.keys import has_parameters, keyed_values, tensor_of
+from qmlir.quantization.profiles.statistics import observed
 
 _SCALE, _ZERO_POINT, _DATATYPE = "SCALE_TENSOR", "ZERO_POINT_TENSOR", "finn_datatype"
 

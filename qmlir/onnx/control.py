@@ -19,21 +19,20 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.building import build
-from qmlir.dialects.nn.infer.movement import normalized_axis
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.elementwise import AddOp, LessOp, SubOp
-from qmlir.dialects.nn.ops.indexing import GatherOp, ScatterNDOp
-from qmlir.dialects.nn.ops.island import RUNS, OnnxIslandOp
-from qmlir.dialects.nn.ops.logic import AndOp
-from qmlir.dialects.nn.ops.movement import ReshapeOp, TransposeOp
-from qmlir.ir.budgets import budget, over
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.elementwise.ops import AddOp, LessOp, SubOp
+from qmlir.dialects.nn.indexing.ops import GatherOp, ScatterNDOp
+from qmlir.dialects.nn.island.ops import RUNS, OnnxIslandOp
+from qmlir.dialects.nn.logic.ops import AndOp
+from qmlir.dialects.nn.movement.ops import ReshapeOp, TransposeOp, normalized_axis
 from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of
 from qmlir.ir.builtin_types import tensor as tensor_type
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.interfaces import HasParameters
+from qmlir.ir.limits import budget, over
 from qmlir.ir.provenance import Origin, origins_of
 from qmlir.onnx.graph import GraphBuilder
-from qmlir.specialization.flow import values_behind
+from qmlir.specialization.specialize import values_behind
 
 UNBOUNDED = 2**31
 """A Loop of so many steps ends by its condition: exporters write a large number where there is no bound."""

@@ -14,18 +14,18 @@ from xdsl.rewriter import Rewriter
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import FOLD_LIMIT, constant_array, folded_constants
-from qmlir.dialects.nn.ops.constant import ConstantOp, storage_element
-from qmlir.dialects.nn.ops.elementwise import CastOp
-from qmlir.dialects.nn.ops.island import OnnxIslandOp
-from qmlir.dialects.nn.ops.movement import MovementOp
-from qmlir.dialects.nn.ops.sequence import SequenceOp
+from qmlir.dialects.nn.constant.ops import ConstantOp, storage_element
+from qmlir.dialects.nn.elementwise.ops import CastOp
+from qmlir.dialects.nn.island.ops import OnnxIslandOp
+from qmlir.dialects.nn.movement.ops import MovementOp
+from qmlir.dialects.nn.sequence.ops import SequenceOp
 from qmlir.dialects.quant.ops import CastOperation, StorageCastOp
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyTensor, dense, element_of, ranked_tensor, shape_of, tensor
 from qmlir.ir.provenance import Origin, hand_on, origins_of, set_origins
+from qmlir.onnx.constant_shapes import Known, known_results
 from qmlir.onnx.errors import model_error
 from qmlir.onnx.export.naming import hint_of
-from qmlir.onnx.known import Known, known_results
 from qmlir.onnx.reading import tensor_bytes
 from qmlir.onnx.types import ELEMENT_TYPES
 from qmlir.text.elements import dense_dtype

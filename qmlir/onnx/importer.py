@@ -24,12 +24,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir import registry
 from qmlir.dialects.nn.base import shapes_agree
-from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp
-from qmlir.dialects.nn.ops.training import BatchNormTrainingOp, DropoutOp
+from qmlir.dialects.nn.dynamic.ops import DynamicQuantizeOp
+from qmlir.dialects.nn.training.ops import BatchNormTrainingOp, DropoutOp
 from qmlir.dialects.quant.types import QuantizedType
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
-from qmlir.ir.foreign import faults_from_outside
+from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import Origin, name_results, origins_of
 from qmlir.ir.signature import Port, set_ports
 from qmlir.ir.verification import verify
@@ -51,7 +51,19 @@ from qmlir.onnx.functions import MAX_CALL_DEPTH, Functions, bound_nodes, definit
 from qmlir.onnx.graph import GraphBuilder, suggest_name
 from qmlir.onnx.inference import inferred_types
 from qmlir.onnx.islands import OPEN_RANK, UnknownRankError, add_island
-from qmlir.onnx.missing import (
+from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.order import captured_tensors, needed_nodes, subgraphs, used_tensors
+from qmlir.onnx.ports import (
+    declared_name,
+    declared_types,
+    input_ports,
+    onnx_type,
+    output_port,
+    replaceable_defaults,
+    type_name,
+)
+from qmlir.onnx.reading import OnnxModel
+from qmlir.onnx.unsupported import (
     Island,
     Operators,
     RefusedNodes,
@@ -67,18 +79,6 @@ from qmlir.onnx.missing import (
     untyped_here,
     with_islands,
 )
-from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.order import captured_tensors, needed_nodes, subgraphs, used_tensors
-from qmlir.onnx.ports import (
-    declared_name,
-    declared_types,
-    input_ports,
-    onnx_type,
-    output_port,
-    replaceable_defaults,
-    type_name,
-)
-from qmlir.onnx.reading import OnnxModel
 from qmlir.specialization.specialize import specialize
 
 OLDEST_OPSET = 7

@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir import registry
 from qmlir.dialects.nn.base import shapes_agree
-from qmlir.dialects.nn.ops.island import TABLE, OnnxIslandOp
+from qmlir.dialects.nn.island.ops import TABLE, OnnxIslandOp
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity
@@ -23,10 +23,10 @@ from qmlir.onnx.errors import describe_node, node_error, reason_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, plain_proto, value_info
 from qmlir.onnx.graph import GraphBuilder
 from qmlir.onnx.inference import inferred_outputs, type_fault
-from qmlir.onnx.missing import Island, advice_for, domain_of
 from qmlir.onnx.order import subgraphs
 from qmlir.onnx.reading import inlined
 from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES
+from qmlir.onnx.unsupported import Island, advice_for, domain_of
 from qmlir.text.elements import dense_dtype
 
 OLDEST_FORMAT = 8

@@ -20,9 +20,9 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.building import Operand, build
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.elementwise import CastOp
-from qmlir.dialects.nn.ops.movement import ReshapeOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.elementwise.ops import CastOp
+from qmlir.dialects.nn.movement.ops import ReshapeOp
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of, unranked_tensor

@@ -14,12 +14,11 @@ from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.infer.movement import normalized_axis
-from qmlir.dialects.nn.ops.indexing import GatherOp
+from qmlir.dialects.nn.indexing.ops import GatherOp
+from qmlir.dialects.nn.movement.ops import normalized_axis
 from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, UniformType
-from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.ir.small_floats import SmallFloat
+from qmlir.ir.builtin_types import SmallFloat, element_of, shape_of
 from qmlir.onnx.node import Node
 
 

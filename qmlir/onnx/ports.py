@@ -6,7 +6,7 @@ from onnx import GraphProto, ModelProto, TensorShapeProto, TypeProto, ValueInfoP
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyUnrankedTensorType, TensorType, UnrankedTensorType
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.ops.constant import storage_element
+from qmlir.dialects.nn.constant.ops import storage_element
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of

@@ -16,11 +16,10 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit
 from qmlir.onnx.errors import model_error
-from qmlir.onnx.suffixes import TEXT_SUFFIXES
+from qmlir.onnx.filenames import TEXT_SUFFIXES
 from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name, shape_fault
-from qmlir.text.access import note_input
 from qmlir.text.elements import dense_dtype
-from qmlir.text.files import mistaken_for, read_given, reason_of
+from qmlir.text.files import mistaken_for, note_input, read_given, reason_of
 
 SHOWN = 10
 """How many classes a warning names."""

@@ -20,8 +20,8 @@ from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir import registry
-from qmlir.dialects.nn.ops.constant import ConstantOp, storage_element
-from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp
+from qmlir.dialects.nn.constant.ops import ConstantOp, storage_element
+from qmlir.dialects.nn.elementwise.ops import AddOp, CastOp
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import AnyTensor, dense, element_of, ranked_tensor, shape_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
@@ -32,13 +32,13 @@ from qmlir.onnx.export.emission import NeedsOpsetError, Settings, held_types, pl
 from qmlir.onnx.export.functions import flattened
 from qmlir.onnx.export.metadata import Reader, UnreadableError
 from qmlir.onnx.export.naming import hint_of
-from qmlir.onnx.export.unsigned import UNSIGNED, has_twin, offset
+from qmlir.onnx.export.signed_as_unsigned import UNSIGNED, has_twin, offset
 from qmlir.onnx.export.writing import written
 from qmlir.onnx.graph import GraphBuilder
 from qmlir.onnx.ports import declared_type
 from qmlir.onnx.reading import OnnxModel
 from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE
-from qmlir.quantization.profiles.attached import STATS
+from qmlir.quantization.profiles.attributes import STATS
 
 
 def _shifted(builder: GraphBuilder, value: SSAValue, number: int, element: Attribute) -> SSAValue:

@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from qmlir.dialects.nn.ops.movement import MAX_AXES
+from qmlir.dialects.nn.movement.ops import MAX_AXES
 from qmlir.dialects.nn.types import StringType
 
 

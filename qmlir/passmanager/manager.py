@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from typing import Any, LiteralString
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -10,12 +11,15 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
+from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, op_error
 from qmlir.ir.verification import verify
 from qmlir.passmanager.instrumentation import Instrumentation
-from qmlir.passmanager.pipeline import NestedPipeline, Pipeline, pipeline_error
+from qmlir.passmanager.pipeline import NestedPipeline, Pipeline, parse_pipeline, pipeline_error
 from qmlir.registry import PackageError, asked_about, at_code, in_package, is_outside
 from qmlir.registry.faults import RAISED
+
+# The pass manager: runs a pipeline on a module, with instrumentations around each pass.
 
 
 @dataclass(frozen=True)
@@ -117,3 +121,22 @@ def _apply(step: ModulePass, ctx: Context, op: Operation) -> None:
         raise op_error(
             op, f"pass '{step.name}' replaced the operation that it is nested on; run it on the module instead"
         )
+
+
+# Passes, run on a module with the dialects of the default environment.
+
+
+def run_pipeline(
+    module: ModuleOp, passes: LiteralString | Pipeline, instrumentations: Sequence[Instrumentation] = (), **given: Any
+) -> ModuleOp:
+    """Run `passes` on `module`, in place, and return it. `given` are the values of `Pipeline.given`.
+
+    Text is parsed, so it must be written in the source: values go into options of a `Pipeline`. The type checker
+    rejects any other text. Text that a person or a package wrote is parsed by `parse_pipeline`.
+
+    Raises `DiagnosticError` for a text that is not a pipeline, and where a pass fails.
+    """
+    environment = default_environment()
+    pipeline = passes if isinstance(passes, Pipeline) else parse_pipeline(passes, environment.passes)
+    PassManager(environment.new_context(), pipeline.given(**given), instrumentations).run(module)
+    return module

@@ -28,7 +28,7 @@ from xdsl.utils.arg_spec import ArgSpec, ParameterListType, ParameterType
 from xdsl.utils.hints import isa, type_repr
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
-from qmlir.ir.given import TakesValues, WritesFiles
+from qmlir.ir.passes import TakesValues, WritesFiles
 from qmlir.text.renames import renamed
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]

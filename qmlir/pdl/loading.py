@@ -19,9 +19,8 @@ from xdsl.rewriter import InsertPoint
 from qmlir.ir.diagnostics import DiagnosticError, note, op_error, source_location, text_error, unknown
 from qmlir.ir.verification import verify
 from qmlir.pdl.matching import COMMUTATIVE, Found, Matcher, roots_among
-from qmlir.pdl.natives import Role, native_functions
+from qmlir.pdl.natives import NativeFunction, Role, WrongKindError, native_functions
 from qmlir.pdl.rewriting import Rewrite, check_property
-from qmlir.pdl.signatures import NativeFunction, WrongKindError
 from qmlir.text.parsing import load_module
 
 _RewriteFunctions = dict[pdl.ApplyNativeRewriteOp | pdl.RewriteOp, NativeFunction]

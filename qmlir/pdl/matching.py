@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from qmlir.ir.diagnostics import op_error
-from qmlir.pdl.signatures import NativeFunction, WrongKindError
+from qmlir.pdl.natives import NativeFunction, WrongKindError
 from qmlir.registry import in_package
 from qmlir.registry.faults import one_line
 

@@ -31,7 +31,7 @@ from qmlir.ir.diagnostics import DiagnosticError, note, op_error
 from qmlir.ir.interfaces import InferResultTypes
 from qmlir.ir.provenance import describe, merged_origins, origins_of, set_origins, set_tensor_names, tensor_names
 from qmlir.pdl.matching import Found, argument
-from qmlir.pdl.signatures import NativeFunction, WrongKindError
+from qmlir.pdl.natives import NativeFunction, WrongKindError
 from qmlir.registry import in_package
 from qmlir.registry.faults import one_line
 

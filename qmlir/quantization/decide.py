@@ -19,41 +19,34 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.bias import fit_bias
+from qmlir.arithmetic.requantization import fit_bias
 from qmlir.arithmetic.schemes import F64, Storage
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.dialects.target.description import Accepted, Description
 from qmlir.ir.builtin_types import shape_of
-from qmlir.ir.control import HandedOn, together
+from qmlir.ir.control_flow import HandedOn, together
 from qmlir.ir.diagnostics import emit_remark, emit_warning, op_error
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import FixedRange, MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import describe
-from qmlir.quantization import sums
-from qmlir.quantization.accumulators import Accumulators
+from qmlir.quantization import types
 from qmlir.quantization.assignment import Assignment
-from qmlir.quantization.branches import branch_remarks
-from qmlir.quantization.choice import ALL_REPAIRS, Choice, GranularityChoice
-from qmlir.quantization.decisions import Decisions, refusals, target_refusals
-from qmlir.quantization.domains import computed_for, flat_below, undefined_constants, within_domains
+from qmlir.quantization.choice import ALL_REPAIRS, Basis, Choice, GranularityChoice, ObservedRange, Reason
+from qmlir.quantization.decisions import Accumulators, Decisions, refusals, target_refusals
 from qmlir.quantization.edges import Edges, find_edges
-from qmlir.quantization.element_types import fixed_type, type_from_range, undivided_sum, weight_type
 from qmlir.quantization.feedback import find_feedback
 from qmlir.quantization.fills import Fills
-from qmlir.quantization.groups import Groups
 from qmlir.quantization.masked_softmax import mask_arithmetic
-from qmlir.quantization.observed import Observed, observed, was_infinite
-from qmlir.quantization.opaque import DYNAMIC, REASON, read_exactly, scales_dynamically
-from qmlir.quantization.profiles.given import given_type
-from qmlir.quantization.profiles.not_numbers import values_with_nan
-from qmlir.quantization.reasons import Basis, ObservedRange, Reason
+from qmlir.quantization.operand_domains import computed_for, flat_below, undefined_constants, within_domains
+from qmlir.quantization.predicates import makers, residual_values, uneven_values
+from qmlir.quantization.profiles.keys import given_type, values_with_nan
+from qmlir.quantization.profiles.statistics import Observed, observed, was_infinite
 from qmlir.quantization.recipe import Recipe
-from qmlir.quantization.residual import residual_values
+from qmlir.quantization.report import DYNAMIC, REASON, branch_remarks, read_exactly, scales_dynamically
 from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, place_of, slots_of
-from qmlir.quantization.states import StatePair
-from qmlir.quantization.steps import RoleParts
-from qmlir.quantization.uneven import makers, uneven_values
+from qmlir.quantization.shared_scales import Groups, RoleParts, StatePair
+from qmlir.quantization.types import fixed_type, type_from_range, undivided_sum, weight_type
 from qmlir.registry import PackageError
 
 HEADROOM = 128.0
@@ -472,17 +465,17 @@ class _Decider:
         choice = self._choice(op, Slot.ACCUMULATOR)
         support = self.assignment.support(op)
         is_added = support is not None and support.adder == str(choice.storage)  # the adder holds the sums, or refuses
-        is_exact = choice.storage == sums.STORAGE or is_added
+        is_exact = choice.storage == types.STORAGE or is_added
         found = self.accumulators.sum_of(op) if is_exact else None
         why = Reason(Basis.RANGE, op, Slot.ACCUMULATOR, choice, headroom=HEADROOM if is_exact else 1.0)
         if found is not None:
             self._because(value, replace(why, basis=Basis.SUM, headroom=1.0))
-            return sums.with_scales(found.type_, found.type_.scales, choice.storage)
+            return types.with_scales(found.type_, found.type_.scales, choice.storage)
         seen = observed(value)
         assert seen is not None  # no sum has a range that follows from others
         type_ = self._from_ranges(value, [(_named(value), seen)], why)
         exact = self.accumulators.sum_of(op)
-        return type_ if exact is None else sums.no_finer(type_, exact.type_)
+        return type_ if exact is None else types.no_finer(type_, exact.type_)
 
     # Constants
 
@@ -506,11 +499,11 @@ class _Decider:
     def _addend_type(self, op: Quantizable, place: int, array: Array, other: SSAValue) -> UniformQuantizedType:
         """The type of a constant that `op` adds to the accumulator `other`: by the rules of its slot, the bias."""
         choice = self._choice(op, Slot.BIAS)
-        type_, is_exact = self.decisions.values[other], choice.storage == sums.STORAGE
+        type_, is_exact = self.decisions.values[other], choice.storage == types.STORAGE
         if is_exact and not choice.scale and isinstance(other.owner, Quantizable) and type_.bits != choice.storage.bits:
             type_ = found.type_ if (found := self.accumulators.sum_of(other.owner)) is not None else type_
         if choice.scale == "sum" or (is_exact and not choice.scale):
-            shared = sums.addend_type(array, type_, len(shape_of(other)), choice.storage)
+            shared = types.addend_type(array, type_, len(shape_of(other)), choice.storage)
             if shared is not None:
                 self._because((op, place), Reason(Basis.ADDEND, op, Slot.BIAS, choice))
                 return shared
@@ -574,7 +567,7 @@ class _Decider:
             value = op.operands[place]
         elif len(op.results) == 1 and self.accumulators.is_accumulator(op.results[0]) and op.results[0].has_one_use():
             (use,) = op.results[0].uses
-            is_exact = self._choice(op, Slot.ACCUMULATOR).storage == sums.STORAGE and use.operation in self.quantized
+            is_exact = self._choice(op, Slot.ACCUMULATOR).storage == types.STORAGE and use.operation in self.quantized
             value = use.operation.operands[1 - use.index] if is_exact and len(use.operation.operands) == 2 else None
         if value is None:
             return None
@@ -642,7 +635,7 @@ class _Decider:
         if product is not None:
             self._because((op, place), Reason(Basis.SUM, op, Slot.BIAS))
         (self.decisions.operands if array is None else self.decisions.constants)[op, place] = type_
-        if self.recipe.wish(op, Slot.ACCUMULATOR).storage != sums.STORAGE:
+        if self.recipe.wish(op, Slot.ACCUMULATOR).storage != types.STORAGE:
             self.decisions.remarks.append(
                 (op, "keeps its 32-bit accumulator: rules for accumulators apply only to decomposed operations")
             )

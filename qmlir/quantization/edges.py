@@ -29,19 +29,19 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue, Use
 
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.contraction import MatMulOp
-from qmlir.dialects.nn.ops.elementwise import AddOp, BinaryOp, ComparisonOp, DivOp, MulOp, NegOp, SubOp, UnaryOp
+from qmlir.dialects.nn.contraction.ops import MatMulOp
+from qmlir.dialects.nn.elementwise.ops import AddOp, BinaryOp, ComparisonOp, DivOp, MulOp, NegOp, SubOp, UnaryOp
 from qmlir.ir.builtin_types import shape_of
-from qmlir.ir.control import handed_on
+from qmlir.ir.control_flow import handed_on
 from qmlir.ir.decomposition import is_part, role_of
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import describe
 from qmlir.quantization.choice import Choice
-from qmlir.quantization.groups import WORTH, width
-from qmlir.quantization.observed import observed
-from qmlir.quantization.residual import computed_operands
+from qmlir.quantization.predicates import computed_operands
+from qmlir.quantization.profiles.statistics import observed
 from qmlir.quantization.retyping import is_f32, may_be_quantized, slots_of
+from qmlir.quantization.shared_scales import WORTH, width
 
 ENOUGH = 30.0
 """How far variation has to be above the noise of rounding, in decibels: as far as a layer in 8 bits is."""

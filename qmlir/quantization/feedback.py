@@ -24,16 +24,16 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.decompose.recurrent import RECURRENCE, WALKS
-from qmlir.dialects.nn.ops.elementwise import AddOp, MulOp, SubOp
+from qmlir.dialects.nn.elementwise.ops import AddOp, MulOp, SubOp
+from qmlir.dialects.nn.recurrent.decompose import RECURRENCE, WALKS
 from qmlir.ir.builtin_types import shape_of
-from qmlir.ir.control import CONTROL, handed_on, together
+from qmlir.ir.control_flow import CONTROL, handed_on, together
 from qmlir.ir.decomposition import is_part, is_repeated, marks_on, role_of
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import origins_of
-from qmlir.quantization.groups import Groups
-from qmlir.quantization.residual import computed_operands, is_passed_on
+from qmlir.quantization.predicates import computed_operands, is_passed_on
 from qmlir.quantization.retyping import is_f32, is_float, slots_of
+from qmlir.quantization.shared_scales import Groups
 
 Pair = tuple[SSAValue, SSAValue]
 """A value at the end of a step, and the value as which the next step reads it."""

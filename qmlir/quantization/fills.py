@@ -25,16 +25,16 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import F64
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp, MulOp, NegOp, SubOp, WhereOp
-from qmlir.dialects.nn.ops.expansion import ExpandOp, TileOp
-from qmlir.dialects.nn.ops.indexing import ScatteringOp
-from qmlir.dialects.nn.ops.movement import AxesOp, ReshapeOp, TransposeOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.elementwise.ops import AddOp, CastOp, MulOp, NegOp, SubOp, WhereOp
+from qmlir.dialects.nn.expansion.ops import ExpandOp, TileOp
+from qmlir.dialects.nn.indexing.ops import ScatteringOp
+from qmlir.dialects.nn.movement.ops import AxesOp, ReshapeOp, TransposeOp
 from qmlir.ir.builtin_types import as_integer, element_of
-from qmlir.ir.control import HandedOn, together
+from qmlir.ir.control_flow import HandedOn, together
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
-from qmlir.quantization.observed import observed
+from qmlir.quantization.profiles.statistics import observed
 from qmlir.quantization.retyping import is_f32, slots_of
 
 FAR = 4.0

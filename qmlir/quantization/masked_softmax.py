@@ -11,16 +11,15 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.dialects.nn.attention.ops import AttentionOp
 from qmlir.dialects.nn.base import plain_type, shapes_agree
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
-from qmlir.dialects.nn.ops.attention import AttentionOp
-from qmlir.dialects.nn.ops.elementwise import CastOp, EqualOp, WhereOp
-from qmlir.dialects.nn.ops.logic import IsInfOp, IsNaNOp
-from qmlir.dialects.nn.ops.reduction import ReduceMaxOp, ReduceMinOp, ReduceOp
-from qmlir.dialects.nn.ops.softmax import SoftmaxOp
+from qmlir.dialects.nn.elementwise.ops import CastOp, EqualOp, WhereOp, broadcast_shapes
+from qmlir.dialects.nn.logic.ops import IsInfOp, IsNaNOp
 from qmlir.dialects.nn.raising.spellings import giver
+from qmlir.dialects.nn.reduction.ops import ReduceMaxOp, ReduceMinOp, ReduceOp
+from qmlir.dialects.nn.softmax.ops import SoftmaxOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.provenance import describe, origins_of, set_origins, set_tensor_names, tensor_names
 from qmlir.quantization.masks import SURE, WEAKEST, MaskReader, ScoreMask, Scores

@@ -24,8 +24,8 @@ from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of, plain_type
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.elementwise import (
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.elementwise.ops import (
     AddOp,
     CastOp,
     ClipOp,
@@ -37,17 +37,17 @@ from qmlir.dialects.nn.ops.elementwise import (
     SubOp,
     WhereOp,
 )
-from qmlir.dialects.nn.ops.expansion import ExpandOp, TileOp, TriluOp
-from qmlir.dialects.nn.ops.indexing import GatherOp
-from qmlir.dialects.nn.ops.logic import AndOp, NotOp
-from qmlir.dialects.nn.ops.movement import AxesOp, ReshapeOp, SliceOp, TransposeOp
-from qmlir.dialects.nn.ops.softmax import SoftmaxOp
+from qmlir.dialects.nn.expansion.ops import ExpandOp, TileOp, TriluOp
+from qmlir.dialects.nn.indexing.ops import GatherOp
+from qmlir.dialects.nn.logic.ops import AndOp, NotOp
+from qmlir.dialects.nn.movement.ops import AxesOp, ReshapeOp, SliceOp, TransposeOp
 from qmlir.dialects.nn.raising.spellings import giver
+from qmlir.dialects.nn.softmax.ops import SoftmaxOp
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.provenance import assign_role, origins_of
-from qmlir.quantization.observed import observed
-from qmlir.quantization.profiles.attached import calibrated_type
+from qmlir.quantization.profiles.attributes import calibrated_type
+from qmlir.quantization.profiles.statistics import observed
 from qmlir.text.elements import dense_dtype
 
 NEGLIGIBLE = 2.0**-24

@@ -1,40 +1,333 @@
-"""Moving casts to where they cost least: quantized types follow the operations that only move or limit values.
+"""Propagation of quantized types: casts moved to where they cost least, types refitted to a target."""
 
-All of it is exact, for all values that are numbers; fusing, which comes along, is where integer arithmetic takes the
-place of floats, and a float bias becomes integers. Patterns ask an operation's slots and inference, so they hold for
-operations of any dialect.
-"""
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from weakref import WeakSet
 
-from collections.abc import Sequence
-
+import numpy as np
 from xdsl.dialects.builtin import IntAttr, TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
+from qmlir.arithmetic.schemes import Scheme, Storage, symmetric_zero_point
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.quant.canonicalize import (
     FoldExactRescale,
     FoldRequantizeOfDequantized,
     FoldRescaleChain,
     is_exact_round_trip,
 )
+from qmlir.dialects.quant.evaluate import dequantize, quantize
 from qmlir.dialects.quant.infer import element_type
-from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
+from qmlir.dialects.target.description import Accepted, Support
 from qmlir.ir.builtin_types import shape_of
-from qmlir.ir.interfaces import Quantizable
+from qmlir.ir.diagnostics import emit_remark
+from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import origins_of, set_origins
-from qmlir.quantization import fusion
-from qmlir.quantization.casts import quantized_constant
-from qmlir.quantization.float_bias import QuantizeFloatBias
-from qmlir.quantization.fusion import data_places, dequantized_from, replace_with_quantized, requested_type
-from qmlir.quantization.retyping import is_float, may_be_quantized
-from qmlir.quantization.sums import STORAGE
-from qmlir.quantization.supports import may_be_computed, retyped
+from qmlir.quantization import casts as fusion
+from qmlir.quantization.casts import (
+    data_places,
+    dequantized_from,
+    quantized_constant,
+    replace_with_quantized,
+    requested_type,
+)
+from qmlir.quantization.choice import Choice
+from qmlir.quantization.retyping import is_float, may_be_quantized, on_types, slots_of
+from qmlir.quantization.supports import (
+    first_target,
+    granularity_of,
+    may_be_computed,
+    retyped,
+    schemes_of,
+    storage_of,
+    targets_around,
+)
+from qmlir.quantization.types import STORAGE, addend_type, product_type, storage_type, type_from_range
+
+# A float bias between casts: it becomes integers of the scale of the sums, so that the contraction can be fused.
+#
+# Some quantizers put casts around data and weights only, and leave the bias as it was trained.
+
+
+class QuantizeFloatBias(RewritePattern):
+    """`qcast(f(dcast(x), dcast(w), bias)) -> qcast(f(dcast(x), dcast(w), dcast(integers)))` for a constant bias.
+
+    The integers have the scale `s_x * s_w` of the sums of products, as a quantized bias has: each is off by half of it
+    at most, which is as a rule a thousandth of a step of the result. Where it is more than half such a step, the result
+    could change by several: `|rint(a + d) - rint(a)| <= 1` for `|d| <= 1/2` and the rounding of the floats beside it.
+    Such a bias stays, as does one that 32 bits of that scale do not hold, and the operation with it: a remark says why.
+    """
+
+    def __init__(self) -> None:
+        self._remarked = WeakSet[Operation]()  # a pattern sees an operation again whenever another one changed
+
+    def _stays(self, op: Operation, reason: str) -> None:
+        if op not in self._remarked:
+            self._remarked.add(op)
+            emit_remark(op, f"is not quantized, because its bias is not: {reason}")
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not may_be_quantized(op) or not isinstance(op, Quantizable):
+            return
+        places = {slot: place for place, slot in slots_of(op).items()}
+        if not {Slot.INPUT, Slot.WEIGHT, Slot.BIAS} <= set(places) or not op.results[0].uses:
+            return
+        bias = op.operands[places[Slot.BIAS]]
+        array = constant_array(bias)
+        if array is None or not is_float(bias):
+            return
+        sources = (dequantized_from(op.operands[places[slot]]) for slot in (Slot.INPUT, Slot.WEIGHT))
+        data, weight = (None if source is None else element_type(source.type) for source in sources)
+        if not isinstance(data, UniformQuantizedType) or not isinstance(weight, UniformQuantizedType):
+            return
+        result = requested_type(op.results[0])
+        if result is None:
+            return
+        product = product_type(data, weight, 0, op.quantization_slots().channel_repeats)
+        if product is None:
+            return
+        type_ = addend_type(array, product, array.ndim)
+        if type_ is None:
+            self._stays(op, "the bias does not fit i32 with the scale of the accumulator")
+            return
+        stored = quantized_constant(bias, type_)
+        error, step = np.abs(stored.array * type_.scales - array.astype(np.float64)).max(initial=0), result.scales.min()
+        if error > step / 2:
+            self._stays(
+                op,
+                f"with the accumulator's scale {type_.scales.max():g} the bias would be off by {error:g}, more "
+                f"than half a quantization step of the result ({step:g})",
+            )
+            return
+        real = DequantizeCastOp(stored.result, bias.type)
+        set_origins(real, origins_of(stored))
+        rewriter.insert([stored, real])
+        op.operands[places[Slot.BIAS]] = real.result
+        rewriter.notify_op_modified(op)
+
+
+# Values that are quantized in several ways: computed once, and rescaled.
+#
+# Fusing leaves an operation in float whose users quantize its result to types that differ: each of them rounds the
+# float, and no one integer result is all of theirs. Who lets a value be rounded twice gets integers and rescales
+# instead.
+
+
+def _limits(type_: UniformQuantizedType) -> tuple[float, float]:
+    """The smallest and the largest number of a type with one scale."""
+    low, high = type_.storage_min - type_.zero_point, type_.storage_max - type_.zero_point
+    return type_.scale * low, type_.scale * high
+
+
+def _holds(type_: UniformQuantizedType, other: UniformQuantizedType) -> bool:
+    """Whether `type_` reaches as far as `other`, in steps that are no larger."""
+    (low, high), (lowest, highest) = _limits(other), _limits(type_)
+    return type_.expressed == other.expressed and type_.scale <= other.scale and lowest <= low and high <= highest
+
+
+def widest(types: Iterable[UniformQuantizedType]) -> UniformQuantizedType | None:
+    """The one of `types` that holds all others; `None` where there is none, and where one has several scales."""
+    found = list(types)
+    if any(type_.granularity is not Granularity.TENSOR for type_ in found):
+        return None
+    return next((type_ for type_ in found if all(_holds(type_, other) for other in found)), None)
+
+
+class ComputeOnce(RewritePattern):
+    """`qcast_T(f(…)), qcast_U(f(…)) -> qcast_T(f(…)), qcast_U(dcast(qcast_T(f(…))))`, so that `f` is computed in `T`.
+
+    `T` is the type among those that are asked for which holds the others: what it loses, they lose. A value of `U` is
+    rounded twice, which moves it by one step at most.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not may_be_quantized(op) or len(op.results) != 1 or not is_float(op.results[0]):
+            return
+        (result,) = op.results
+        casts: dict[UniformQuantizedType, list[QuantizeCastOp]] = {}
+        for use in result.uses:
+            type_ = element_type(use.operation.results[0].type) if isinstance(use.operation, QuantizeCastOp) else None
+            if not isinstance(type_, UniformQuantizedType):
+                return
+            assert isinstance(use.operation, QuantizeCastOp)
+            casts.setdefault(type_, []).append(use.operation)
+        chosen = widest(casts) if len(casts) > 1 else None
+        if chosen is None or not _is_computed(op, chosen):
+            return
+        (first, *_) = casts.pop(chosen)
+        first.detach()
+        rewriter.insert(first, InsertPoint.after(op))
+        real = DequantizeCastOp(first.result, TensorType(chosen.expressed_type, shape_of(first.result)))
+        set_origins(real, origins_of(op))
+        rewriter.insert(real, InsertPoint.after(first))
+        for cast in (each for others in casts.values() for each in others):
+            cast.operands[0] = real.result
+            rewriter.handle_operation_modification(cast)
+
+
+def _is_computed(op: Operation, element: UniformQuantizedType) -> bool:
+    """Whether `op` between casts, the last one to `element`, would be fused."""
+    operands: list[SSAValue] = list(op.operands)
+    places = data_places(op)
+    for place in places:
+        source = dequantized_from(operands[place])
+        if source is None:
+            return False
+        operands[place] = source
+    if not places:
+        return False
+    try:
+        made = on_types(op, operands, [element])
+    except VerifyException:
+        return False
+    is_accepted = may_be_computed(op, made)
+    made.drop_all_references()
+    return is_accepted
+
+
+# Types that a target takes in the place of those that a model came with, and the rescales between them.
+#
+# An operation between casts whose types no target takes stays in float. Often only the storage is another: `u8` with
+# the zero point 128 where the target has `i8` with 0. The same scale holds the same numbers there, so that no bit is
+# lost.
+
+
+def _takes(accepted: Accepted, type_: UniformQuantizedType) -> bool:
+    has_grid = accepted.has_storage(storage_of(type_)) and accepted.has_scheme(schemes_of(type_))
+    return has_grid and accepted.has_granularity(granularity_of(type_))
+
+
+def _moved(type_: UniformQuantizedType, storage: Storage, shift: int) -> UniformQuantizedType | None:
+    """The numbers of `type_`, each stored as an integer that is `shift` larger; `None` where one does not fit."""
+    low, high = type_.storage_min + shift, type_.storage_max + shift
+    if low < storage.minimum or high > storage.maximum or type_.granularity is Granularity.BLOCK:
+        return None
+    held, zero_points = storage_type(storage), type_.zero_points + shift
+    if type_.granularity is Granularity.AXIS:
+        return UniformQuantizedType.per_axis(
+            held, type_.expressed_type, type_.axis, type_.scales, zero_points, (low, high)
+        )
+    return UniformQuantizedType.per_tensor(held, type_.expressed_type, type_.scale, int(zero_points), (low, high))
+
+
+def same_numbers(type_: UniformQuantizedType, accepted: Accepted) -> UniformQuantizedType | None:
+    """The type of the same scales and numbers as `type_` that `accepted` takes; `None` where there is none."""
+    for storage in accepted.integers:
+        shifts = [storage.minimum - type_.storage_min]
+        if len(zero_points := set(type_.zero_points.reshape(-1).tolist())) == 1:
+            shifts.append(symmetric_zero_point(storage) - zero_points.pop())
+        for shift in shifts:
+            found = _moved(type_, storage, shift)
+            if found is not None and _takes(accepted, found):
+                return found
+    return None
+
+
+def nearest_grid(type_: UniformQuantizedType, accepted: Accepted) -> UniformQuantizedType | None:
+    """A type that `accepted` takes, for the range of `type_`, which has one scale: values are rounded again."""
+    if type_.granularity is not Granularity.TENSOR or not accepted.integers:
+        return None
+    low, high = (type_.scale * (limit - type_.zero_point) for limit in (type_.storage_min, type_.storage_max))
+    scheme = next(iter(accepted.named_schemes), Scheme.ASYMMETRIC)
+    return type_from_range(low, high, Choice(storage=accepted.integers[0], scheme=scheme))
+
+
+@dataclass(frozen=True)
+class Refit(RewritePattern):
+    """`qcast(f(dcast(x), …)) -> qcast(dcast(f(qcast(dcast(x)), …)))`, so that a target computes `f` on integers.
+
+    Each value that changes its type has a rescale. Where two operations in a row do so, the rescales between them are
+    of one type and fold; constants are rescaled now. Unless `is_exact`, a value may be rounded to another grid.
+    """
+
+    is_exact: bool = True
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, Quantizable) or not may_be_quantized(op) or not (targets := targets_around(op)):
+            return
+        places, results = data_places(op), [result for result in op.results if is_float(result)]
+        sources = {place: dequantized_from(op.operands[place]) for place in places}
+        types = {place: _uniform(source) for place, source in sources.items()}
+        wanted = [requested_type(result) for result in results]
+        if not places or len(results) != len(op.results) or None in types.values() or None in wanted:
+            return
+        for target in targets:
+            for support in target.supports_of(op):
+                made = self._made(op, support, sources, types, wanted)
+                if made is None:
+                    continue
+                *casts, fused = made
+                if first_target([target], fused, with_mode=False) is not None:
+                    self._replace(op, casts, fused, rewriter)
+                    return
+                for each in reversed(made):
+                    each.drop_all_references()
+
+    def _made(
+        self,
+        op: Quantizable,
+        support: Support,
+        sources: dict[int, SSAValue | None],
+        types: dict[int, UniformQuantizedType | None],
+        wanted: Sequence[UniformQuantizedType | None],
+    ) -> list[Operation] | None:
+        """The rescales of operands, then the operation on types that `support` takes; `None` where there are none."""
+        slots, operands = slots_of(op), list(op.operands)
+        casts: dict[tuple[SSAValue, UniformQuantizedType], QuantizeCastOp] = {}
+        results = [self._fitted(type_, support.slot(Slot.OUTPUT)) for type_ in wanted]
+        for place, source in sources.items():
+            fitted = self._fitted(types[place], support.slot(slots[place]))
+            if fitted is None or source is None:
+                results.append(None)
+            elif fitted == types[place]:
+                operands[place] = source
+            else:
+                if (source, fitted) not in casts:
+                    cast = QuantizeCastOp(op.operands[place], TensorType(fitted, shape_of(source)))
+                    set_origins(cast, origins_of(source.owner if isinstance(source.owner, Operation) else op))
+                    casts[source, fitted] = cast
+                operands[place] = casts[source, fitted].result
+        try:
+            if None in results:
+                raise VerifyException("no type is supported")
+            made = [*casts.values(), on_types(op, operands, results)]
+        except VerifyException:
+            for cast in casts.values():
+                cast.drop_all_references()
+            return None
+        return made
+
+    def _fitted(self, type_: UniformQuantizedType | None, accepted: Accepted | None) -> UniformQuantizedType | None:
+        if type_ is None or accepted is None or _takes(accepted, type_):
+            return type_
+        found = same_numbers(type_, accepted)
+        return nearest_grid(type_, accepted) if found is None and not self.is_exact else found
+
+    @staticmethod
+    def _replace(op: Operation, casts: Sequence[Operation], fused: Operation, rewriter: PatternRewriter) -> None:
+        behind = [DequantizeCastOp(new, old.type) for old, new in zip(op.results, fused.results, strict=True)]
+        for cast in behind:
+            set_origins(cast, origins_of(op))
+        rewriter.insert([*casts, fused, *behind])
+        rewriter.replace(op, [], [cast.result for cast in behind])
+
+
+def _uniform(value: SSAValue | None) -> UniformQuantizedType | None:
+    element = None if value is None else element_type(value.type)
+    return element if isinstance(element, UniformQuantizedType) else None
+
+
+# Moving casts to where they cost least: quantized types follow the operations that only move or limit values.
+#
+# All of it is exact, for all values that are numbers; fusing, which comes along, is where integer arithmetic takes
+# the place of floats, and a float bias becomes integers. Patterns ask an operation's slots and inference, so they
+# hold for operations of any dialect.
 
 
 def _moves_values(op: Operation) -> bool:
@@ -249,7 +542,7 @@ def _contains(wide: UniformQuantizedType, narrow: UniformQuantizedType) -> bool:
 
 PATTERNS: Sequence[RewritePattern] = (
     QuantizeFloatBias(),
-    *fusion.PATTERNS,
+    *fusion.FUSION_PATTERNS,
     FoldRequantizeOfDequantized(),
     FoldExactRescale(_rounds_to_its_type),
     FoldRescaleChain(_rounds_to_its_type),

@@ -1,20 +1,6 @@
-"""Recipes: ordered rules that say, for a slot of an operation, how its value is quantized.
+"""Recipes: ordered rules that say how the value in a slot of an operation is quantized."""
 
-    [[rule]]
-    slot = "weight"
-    storage = "i4"
-    granularity = "channel"
-
-    [[rule]]
-    origin = "head/*"
-    quantize = false
-
-A rule matches by `origin`, `role`, `op` and `node` (globs), by `slot`, and by the properties of a value in `FACTS`
-(`residual`, `low_sqnr_softmax`, `edge`, `embedding`, …). A matcher that a rule omits matches everything. Each field is
-taken from the last rule that matches and sets it, on top of the defaults of the slot.
-"""
-
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import chain
@@ -29,11 +15,66 @@ from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.choice import DEFAULTS, Choice, GranularityChoice, parse_repair, parse_scale
-from qmlir.quantization.facts import FACTS
-from qmlir.quantization.recipe_text import AUTO, EFFORT, VERSION, VERSION_KEY, Effort, RecipeSource, RecipeText
-from qmlir.quantization.spellings import spelled
+from qmlir.quantization.embeddings import readers_of_tables
+from qmlir.quantization.predicates import (
+    amplified_results,
+    coarse_scores,
+    faint_results,
+    given_in_part,
+    read_by_roots,
+    residual_results,
+    squares_for_roots,
+    uneven_results,
+)
+from qmlir.quantization.recipe_text import AUTO, EFFORT, VERSION, VERSION_KEY, Effort, RecipeSource, RecipeText, spelled
+from qmlir.text.data import parse_toml
 from qmlir.text.renames import renamed
-from qmlir.text.toml import parse_toml
+
+# What a rule of a recipe may ask about a value besides its place in the model: a line a fact.
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that is so of some values of a function."""
+
+    slots: tuple[Slot, ...]
+    """The slots in which an operation has such a value."""
+
+    found: Callable[[FuncOp], Set[Operation]] | None = None
+    """The operations of a function that have one, by what is computed there and by the recorded statistics; `None` if
+    other choices of the recipe count, too."""
+
+
+FACTS: Mapping[str, Fact] = {
+    "residual": Fact((Slot.OUTPUT,), residual_results),
+    "low_sqnr_softmax": Fact((Slot.OUTPUT,), faint_results),
+    "wide_logits": Fact((Slot.OUTPUT,), coarse_scores),
+    "sqrt_operand": Fact((Slot.OUTPUT,), read_by_roots),
+    "sqrt_square": Fact((Slot.OUTPUT,), squares_for_roots),
+    "underused_output": Fact((Slot.OUTPUT,), given_in_part),
+    "mixed_range_concat": Fact((Slot.OUTPUT,), uneven_results),
+    "low_sqnr_depthwise": Fact((Slot.OUTPUT,), amplified_results),
+    "fed_back": Fact((Slot.OUTPUT,)),
+    "edge": Fact((Slot.INPUT, Slot.WEIGHT, Slot.OUTPUT)),
+    "embedding": Fact((Slot.WEIGHT,), readers_of_tables),
+}
+"""The facts, by the keys that rules have for them (`docs/recipes.md` says what each is)."""
+
+
+# Recipes: ordered rules that say, for a slot of an operation, how its value is quantized.
+#
+#     [[rule]]
+#     slot = "weight"
+#     storage = "i4"
+#     granularity = "channel"
+#
+#     [[rule]]
+#     origin = "head/*"
+#     quantize = false
+#
+# A rule matches by `origin`, `role`, `op` and `node` (globs), by `slot`, and by the properties of a value in `FACTS`
+# (`residual`, `low_sqnr_softmax`, `edge`, `embedding`, …). A matcher that a rule omits matches everything. Each
+# field is taken from the last rule that matches and sets it, on top of the defaults of the slot.
 
 _READERS: Mapping[str, Any] = {
     "storage": Storage.parse,

@@ -1,35 +1,117 @@
-"""What a quantized module computes in integers and what it leaves in float: `coverage`, by provenance.
-
-It gives data; who prints it decides how. How far off the values are, `qmlir.workflows.comparison` says.
-"""
+"""Coverage: what a quantized module computes in integers, what it leaves in float, and why."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from math import prod
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ModuleOp, i1
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.type import get_element_type_or_self
 
 from qmlir import registry
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type
-from qmlir.dialects.nn.ops.softmax import SoftmaxOp
+from qmlir.dialects.nn.dynamic.ops import DynamicQuantizeOp
+from qmlir.dialects.nn.elementwise.ops import ComparisonOp
+from qmlir.dialects.nn.softmax.ops import SoftmaxOp
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import UniformFloatType, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor, shape_of
 from qmlir.ir.decomposition import COMPONENTS, Parts
 from qmlir.ir.diagnostics import printable
 from qmlir.ir.float_reasons import FloatCause
-from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable
+from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, ReadsExactNumbers
 from qmlir.ir.provenance import origins_of
+from qmlir.quantization.casts import fusion_refusal
 from qmlir.quantization.decisions import Decisions
-from qmlir.quantization.fusion import fusion_refusal
 from qmlir.quantization.masked_softmax import mask_arithmetic
 from qmlir.quantization.profiles.keys import functions_of, is_constant
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.retyping import KEEP_FLOAT
-from qmlir.text.readable import Readable
-from qmlir.text.tables import counted
+from qmlir.text.tables import Readable, counted
+
+# Arithmetic around operations that compare numbers, or choose scales by them: it stays in float.
+#
+# Trees compare elements with thresholds; an ONNX island compares or sorts them by unknown rules, such as scores and
+# boxes of a detector; dynamic quantization takes its scale from them. Rounding their operands saves no product. A
+# scale that only a run knows multiplies the integers of a product, and stays as exact as a scale in a type.
+
+REASON = FloatCause.EXACT_READER.reason()
+DYNAMIC = FloatCause.DYNAMIC_SCALE.reason()
+
+
+def read_exactly(function: FuncOp) -> Set[Operation]:
+    """The operations but products whose results nothing but such readers has, through others like them."""
+    found = set[Operation]()
+    for op in reversed(list(function.walk())):
+        if not isinstance(op, Quantizable) or isinstance(op, MultipliesAndAdds) or _is_reader(op):
+            continue
+        users = [use.operation for result in op.results for use in result.uses]
+        if users and all(_is_reader(user) or user in found for user in users):
+            found.add(op)
+    return found
+
+
+def scales_dynamically(function: FuncOp) -> Set[Operation]:
+    """The operations that compute with scales of dynamic quantizations; a scale times constants is a scale."""
+    scales: set[SSAValue] = {op.scale for op in function.walk() if isinstance(op, DynamicQuantizeOp)}
+    found = set[Operation]()
+    for op in function.walk():
+        if not isinstance(op, Quantizable) or scales.isdisjoint(op.operands):
+            continue
+        found.add(op)
+        if all(
+            value in scales or (isinstance(value.owner, Operation) and is_constant(value.owner))
+            for value in op.operands
+        ):
+            scales.update(op.results)
+    return found
+
+
+def _is_reader(op: Operation) -> bool:
+    return op.has_trait(ReadsExactNumbers, value_if_unregistered=False)
+
+
+# Branches and loops that comparisons of quantized values decide on: near its bound such a comparison may give
+# another answer than the float model's, and what is computed then is another function, not a number that is a little
+# off.
+
+
+def branch_remarks(function: FuncOp, quantized: Collection[Operation]) -> list[tuple[Operation, str]]:
+    """What is said of the comparisons that decide and are `quantized`, or compare what quantized operations give."""
+    remark = (
+        "decides a branch or a loop from quantized values, so the model may take another branch or number of "
+        "iterations than in float"
+    )
+    known = set(quantized)
+    return [
+        (op, remark)
+        for op in _deciding_comparisons(function)
+        if op in known or any(value.owner in known for value in op.operands)
+    ]
+
+
+def _deciding_comparisons(function: FuncOp) -> Iterator[ComparisonOp]:
+    """The comparisons that conditions of `function` are made of, each once."""
+    waiting: list[SSAValue] = [op.operands[0] for op in function.walk() if isinstance(op, scf.IfOp | scf.ConditionOp)]
+    seen = set[SSAValue]()
+    while waiting:
+        value = waiting.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        op = value.owner
+        if isinstance(op, ComparisonOp):
+            yield op
+        elif isinstance(op, Operation):
+            waiting += [each for each in op.operands if get_element_type_or_self(each.type) == i1]
+
+
+# What a quantized module computes in integers and what it leaves in float: `coverage`, by provenance.
+#
+# It gives data; who prints it decides how. How far off the values are, `qmlir.workflows.comparison` says.
 
 CASTS = (QuantizeCastOp, DequantizeCastOp, StorageCastOp)
 

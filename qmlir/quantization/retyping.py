@@ -8,8 +8,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.normalization import RowNormOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.normalization.ops import RowNormOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.ir.builtin_types import element_of, shape_of, tensor
 from qmlir.ir.interfaces import InferResultTypes, Quantizable, Slot

@@ -17,15 +17,15 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.calib.types import StatsAttr
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.decompose.recurrent import RECURRENCE, ROUNDED
-from qmlir.dialects.nn.ops.contraction import MatMulOp
-from qmlir.dialects.nn.ops.elementwise import ClipOp
+from qmlir.dialects.nn.contraction.ops import MatMulOp
+from qmlir.dialects.nn.elementwise.ops import ClipOp
+from qmlir.dialects.nn.recurrent.decompose import RECURRENCE, ROUNDED
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import Origin, origins_of, set_origins
-from qmlir.quantization.observed import Observed, observed
-from qmlir.quantization.profiles.attached import attach, calibrated_type
+from qmlir.quantization.profiles.attributes import attach, calibrated_type
 from qmlir.quantization.profiles.keys import is_constant
+from qmlir.quantization.profiles.statistics import Observed, observed
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.retyping import is_f32, slots_of
 

@@ -14,9 +14,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.few_levels import beyond_zero
+from qmlir.arithmetic.schemes import beyond_zero
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.ops import QuantizeCastOp

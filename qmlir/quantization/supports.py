@@ -20,15 +20,15 @@ from qmlir.dialects.nn.accumulators import KnownOperands, sum_limits
 from qmlir.dialects.nn.base import NnOp, plain_type
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.requantize import may_requantize, requantizes, set_requantization
+from qmlir.dialects.quant.evaluate import quantize
 from qmlir.dialects.quant.infer import element_type
-from qmlir.dialects.quant.interpret import quantize
 from qmlir.dialects.quant.syntax import brief_text
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType, UniformType, storage_limits
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.dialects.target.description import Accepted, Description, Support, parse_requantization
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import Quantizable, Slot
-from qmlir.quantization import sums
+from qmlir.quantization import types as sums
 from qmlir.quantization.retyping import on_types
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
 
 from qmlir.registry.code import code_digest, plugged_code, sources_digest
 from qmlir.registry.contribution import FIELDS, INTERFACE, Contribution, RowForm
-from qmlir.registry.faults import RAISED, PackageError, one_line
+from qmlir.registry.faults import RAISED, PackageError, one_line, place_in, place_of, place_of_row
 from qmlir.registry.package import (
     CONTRIBUTIONS_GROUP,
     ONNX_EXPORTERS_GROUP,
@@ -43,7 +43,6 @@ from qmlir.registry.package import (
     plugged,
     plugin,
 )
-from qmlir.registry.places import place_in, place_of, place_of_row
 from qmlir.registry.tree import DIALECTS, GUARDS, TREE, UPSTREAM_REPLACED
 
 __all__ = [

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import cast
 
-from qmlir.registry.places import caller
+from qmlir.registry.faults import caller
 
 INTERFACE = "0.2"
 """The version of the interface for packages: the minor version of qmlir."""
@@ -135,7 +135,7 @@ FIELDS: Mapping[str, Room] = {
     "gradients": Room(
         RowForm.NAMES,
         "dialect to a table from operation class to the rule by which it is differentiated "
-        "(`qmlir/dialects/nn/gradient/backward.py`)",
+        "(`qmlir/dialects/nn/gradient/rules.py`)",
     ),
     "lowerings": Room(
         RowForm.NAMES, "dialect to a table from operation class to the function that lowers it to the integer level"
@@ -193,7 +193,7 @@ FIELDS: Mapping[str, Room] = {
         RowForm.NAMES,
         "pass to its class; xDSL's own tools see only the passes of a `Universe`, not those of packages here",
     ),
-    "commands": Room(RowForm.NAMES, "command of `qmlir` to its `Command` (`qmlir/tools/frame.py`)"),
+    "commands": Room(RowForm.NAMES, "command of `qmlir` to its `Command` (`qmlir/tools/command_runner.py`)"),
     "command_help": Room(RowForm.TEXTS, "command to its line in `qmlir --help`"),
     "api": Room(RowForm.NAMES, "name in the module `qmlir` to what it stands for, imported on first use"),
 }

@@ -1,12 +1,113 @@
-"""Faults of packages: each is reported once, with the name of the package, and everything else goes on.
+"""Faults of packages, each reported once with the name of the package, and locations in their code."""
 
-A listener receives them (`qmlir.ir.diagnostics` for the tools); without a listener they go to Python's logging.
-"""
-
+import inspect
+import linecache
 import logging
-from collections.abc import Callable, Generator
+import os
+import re
+import sys
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import CodeType, FrameType, TracebackType
+
+# Places in the code of packages, `fancy/ops.py:12`: where a hook is defined, and where an exception was raised.
+
+_IMPORT_SYSTEM = "importlib"
+_OWN = ("qmlir", "xdsl", _IMPORT_SYSTEM)
+
+
+def place(path: str, line: int) -> str:
+    """`path:line`, the path relative to the working directory if the file is inside it."""
+    inside = os.path.join(os.getcwd(), "")
+    return f"{path.removeprefix(inside)}:{line}"
+
+
+def caller(depth: int) -> str:
+    """The place of the call `depth` frames above the function that asks; empty if Python gives no frames."""
+    frame = inspect.currentframe()
+    for _ in range(depth + 1):
+        frame = frame and frame.f_back
+    return place(frame.f_code.co_filename, frame.f_lineno) if frame else ""
+
+
+_OWN_FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+_WRAPPERS = ("__wrapped__", "func", "__func__", "py_func")
+
+
+def _code_of(function: object) -> CodeType | None:
+    """The code of a function, of a method, of what `functools` wraps, or of an object that can be called."""
+    for _ in range(16):  # a chain of wrappers, which a package could also close to a ring
+        inner = next((found for name in _WRAPPERS if (found := getattr(function, name, None)) is not None), None)
+        if inner is None:
+            break
+        function = inner
+    calls = vars(type(function)).get("__call__")
+    code = getattr(function, "__code__", None) or getattr(calls, "__code__", None)
+    return code if isinstance(code, CodeType) and not code.co_filename.startswith(_OWN_FOLDER) else None
+
+
+def place_of(function: object) -> str:
+    """The place where a function, a class, or the class of an object is defined.
+
+    Empty if that is code of this tree, or no Python code, as a function of NumPy.
+    """
+    code = None if inspect.isclass(function) else _code_of(function)
+    if code is not None:
+        return place(code.co_filename, code.co_firstlineno)
+    owner = function if inspect.isclass(function) else type(function)
+    is_own = owner.__module__.partition(".")[0] in (*_OWN, "builtins", "functools", "numpy")
+    return "" if is_own else place_of_row(f"{owner.__module__}:{owner.__qualname__.partition('.')[0]}")
+
+
+def place_of_row(row: str) -> str:
+    """The line that defines the object of `module:object`; empty if the module is not loaded from a file."""
+    module, _, name = row.partition(":")
+    path = getattr(sys.modules.get(module), "__file__", None)
+    if not isinstance(path, str):
+        return ""
+    defines = re.compile(rf"\s*(?:async\s+)?(?:(?:def|class)\s+)?{re.escape(name)}\b\s*[(:=,]")
+    imports = re.compile(rf"\s*(?:from|import)\b.*\b{re.escape(name)}\b")
+    lines = linecache.getlines(path)
+    for pattern in (defines, imports):
+        found = next((number for number, line in enumerate(lines, 1) if pattern.match(line)), None)
+        if found is not None:
+            return place(path, found)
+    return place(path, 1)
+
+
+def frames(trace: TracebackType | None) -> Iterator[tuple[str, str, FrameType]]:
+    """The module, the place and the frame of each entry of a traceback, the innermost first."""
+    entries: list[TracebackType] = []
+    while trace is not None:
+        entries.append(trace)
+        trace = trace.tb_next
+    for entry in reversed(entries):
+        frame = entry.tb_frame
+        yield frame.f_globals.get("__name__") or "", place(frame.f_code.co_filename, entry.tb_lineno), frame
+
+
+def place_in(error: BaseException, is_own: Callable[[str], bool]) -> str:
+    """Where code of a package raised `error`: the innermost line of a module that `is_own`.
+
+    If there is none, it is the innermost line that is neither of this compiler nor of the import system; empty if
+    there is none of these either.
+    """
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        return place(error.filename, error.lineno or 1)
+    found = [(module, where) for module, where, _ in frames(error.__traceback__)]
+    own = next((where for module, where in found if is_own(module)), "")
+    return own or next((where for module, where in found if _root(module) not in _OWN and where[0] != "<"), "")
+
+
+def _root(module: str) -> str:
+    root = module.partition(".")[0]
+    return _IMPORT_SYSTEM if root.startswith("_frozen_importlib") else root
+
+
+# Faults of packages: each is reported once, with the name of the package, and everything else goes on.
+#
+# A listener receives them (`qmlir.ir.diagnostics` for the tools); without a listener they go to Python's logging.
 
 _logger = logging.getLogger("qmlir")
 _LONGEST = 400

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from qmlir.registry.contribution import FIELDS, Contribution, RowForm, refusal
-from qmlir.registry.faults import PackageError, one_line, say, silence
-from qmlir.registry.places import frames, place_in, place_of, place_of_row
+from qmlir.registry.faults import PackageError, frames, one_line, place_in, place_of, place_of_row, say, silence
 from qmlir.registry.tree import EXTENSIONS, TREE
 
 UNIVERSE_GROUP = "xdsl.universe"

@@ -1,39 +1,291 @@
-"""Specializing: one function for one shape of each input, with every size known.
+"""Specialization: one function for one shape of each input, with every size known."""
 
-A block lists operations before their users, so one walk in its order is enough: the operands of an operation have
-their last types, and are constants where they can be, before its own types are inferred and it is folded. What a
-parameter says becomes the operation's own (a property, a result type), a size becomes a constant, and what is computed
-from constants is computed here, within a bound (see `qmlir.specialization.folding`).
-"""
-
-from collections.abc import Callable, Container, Mapping, Sequence
+import math
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+)
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation
-from xdsl.traits import SymbolTable
+from xdsl.rewriter import Rewriter
+from xdsl.traits import Pure, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp, storage_element
 from qmlir.dialects.nn.types import SequenceType
-from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
-from qmlir.ir.control import HandedOn, handed_on
+from qmlir.ir.builtin_types import AnyTensor, as_dense, dense, ranked_tensor, unranked_tensor
+from qmlir.ir.control_flow import HandedOn, captured, handed_on
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.effects import erase_dead
-from qmlir.ir.evaluation import operand_groups
-from qmlir.ir.interfaces import HasParameters, InferResultTypes, Replacement, SizesKnownInRun
+from qmlir.ir.evaluation import evaluate, not_computed, operand_groups
+from qmlir.ir.interfaces import HasParameters, InferResultTypes, ReadsShapesOnly, Replacement, SizesKnownInRun
 from qmlir.ir.provenance import TENSOR, hand_on, origins_of, set_tensor_names, tensor_names
 from qmlir.ir.signature import DIMS, NAME, inputs_of
-from qmlir.specialization.flow import parameter_inputs, parameter_values
-from qmlir.specialization.folding import Folder, is_constant
 from qmlir.specialization.inputs import check_known_inputs, checked_value, function_of, shape_text, static_types
-from qmlir.specialization.retyping import is_open, is_static, refined, retype
+from qmlir.specialization.stored_weights import stays_stored
+from qmlir.text.elements import dense_dtype
+from qmlir.text.weights import ExternalWeightsAttr
+
+# Which inputs a module is specialized by: those whose values say a size, or what an operation does.
+#
+# Values are followed backwards from the parameters of operations, through whatever they are computed from, up to
+# what follows from shapes alone: the size of an image depends on its shape, not on its elements.
+
+
+def values_behind(values: Iterable[SSAValue]) -> set[SSAValue]:
+    """`values`, and all values that they are computed from."""
+    found: set[SSAValue] = set()
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if value in found:
+            continue
+        found.add(value)
+        if isinstance(value.owner, Operation) and not reads_shapes_only(value.owner):
+            pending.extend(captured(value.owner))
+    return found
+
+
+def reads_shapes_only(op: Operation) -> bool:
+    """Whether the results of `op` are told by the shapes of its operands."""
+    return op.has_trait(ReadsShapesOnly, value_if_unregistered=False)
+
+
+def _parametric(function: FuncOp) -> list[HasParameters]:
+    return [op for op in function.walk() if isinstance(op, HasParameters)]
+
+
+def _inputs_among(function: FuncOp, values: set[SSAValue]) -> tuple[str, ...]:
+    """The names of inputs among `values` that are numbers or lists of them.
+
+    A size that is computed from a matrix or an image is one of the data: to be compiled for each of them is of no use.
+    """
+    ports = inputs_of(function)
+    arguments = function.body.block.args
+    return tuple(
+        port.name for port, argument in zip(ports, arguments, strict=True) if argument in values and _is_list(argument)
+    )
+
+
+def _is_list(argument: BlockArgument) -> bool:
+    type_ = ranked_tensor(argument.type)
+    return type_ is not None and type_.get_num_dims() <= 1
+
+
+def parameter_values(function: FuncOp) -> set[SSAValue]:
+    """The parameters of all operations of `function`, and the values that they are computed from."""
+    return values_behind(value for op in _parametric(function) for value in op.parameter_operands())
+
+
+def depends_on_data(function: FuncOp, op: Operation) -> bool:
+    """Whether elements that a run gives decide what `op` computes: it is unknown when `function` is specialized.
+
+    What a function is specialized by, shapes and the values of parameters, is no data.
+    """
+    parameters = parameter_values(function)
+    arguments = (value for value in values_behind(op.operands) if isinstance(value, BlockArgument))
+    return any(argument not in parameters or not _is_list(argument) for argument in arguments)
+
+
+def parameter_inputs(module: ModuleOp, function: str = "main") -> tuple[str, ...]:
+    """The inputs on whose values it depends what an operation does: sizes, axes, bounds of slices, diagonals.
+
+    They are those to give to `specialize`: code is compiled for their values, as it is for the shapes of the others.
+    """
+    found = function_of(module, function)
+    return _inputs_among(found, parameter_values(found))
+
+
+# Types with more of their shape known: what inference gives, joined with what the value's own type says.
+
+
+def is_static(type_: Attribute) -> bool:
+    """Whether `type_` is a tensor of known sizes."""
+    ranked = ranked_tensor(type_)
+    return ranked is not None and DYNAMIC_INDEX not in ranked.get_shape()
+
+
+def is_open(type_: Attribute) -> bool:
+    """Whether `type_` is a tensor of which a size is not known, or a sequence."""
+    if isinstance(type_, SequenceType) or unranked_tensor(type_) is not None:
+        return True
+    return ranked_tensor(type_) is not None and not is_static(type_)
+
+
+def retype(value: SSAValue, type_: Attribute) -> SSAValue:
+    """`value` with another type: a new value where it is another one."""
+    return value if value.type == type_ else Rewriter.replace_value_with_new_type(value, type_)
+
+
+def shaped(type_: Attribute, shape: Sequence[int]) -> AnyTensor:
+    """The tensor type of `shape` with the elements of the ranked tensor `type_`."""
+    ranked = ranked_tensor(type_)
+    assert ranked is not None
+    return TensorType(ranked.get_element_type(), list(shape))
+
+
+def refined(type_: Attribute, inferred: Attribute) -> Attribute | None:
+    """`type_` with the sizes that `inferred` knows, `None` where they contradict each other.
+
+    The elements stay: what quantization decided of them does not follow from the operands.
+    """
+    if isinstance(type_, SequenceType) and isinstance(inferred, SequenceType):
+        tensors = refined(type_.tensors, inferred.tensors)
+        return None if tensors is None else SequenceType(tensors)
+    mine, other = ranked_tensor(type_), ranked_tensor(inferred)
+    if other is None:
+        return type_
+    if mine is None:
+        return inferred
+    if not shapes_agree(mine.get_shape(), other.get_shape()):
+        return None
+    sizes = [
+        known if size == DYNAMIC_INDEX else size
+        for size, known in zip(other.get_shape(), mine.get_shape(), strict=True)
+    ]
+    return shaped(type_, sizes)
+
+
+# Constant folding by evaluators: an operation on constants becomes the constants that its evaluator computes.
+#
+# Constants may grow on the way, but not without bound: see `MAX_GROWTH`. What only changes the shape of a constant
+# shares its bytes.
+
+MAX_GROWTH = 16
+"""How many times the bytes of the constants that it comes from a folded constant may have..."""
+
+FREE_BYTES = 1 << 16
+"""...and how many more in any case."""
+
+
+def is_constant(value: SSAValue) -> bool:
+    """Whether `value` is a constant that is in memory."""
+    return isinstance(value.owner, ConstantOp) and not isinstance(value.owner.value, ExternalWeightsAttr)
+
+
+def _bytes(types: Iterable[AnyTensor]) -> int:
+    """The bytes that constants of static `types` take."""
+    return sum(
+        math.prod(type_.get_shape()) * dtype.itemsize
+        for type_ in types
+        if (dtype := dense_dtype(storage_element(type_.get_element_type()))) is not None
+    )
+
+
+def _constant_types(op: Operation) -> list[AnyTensor] | None:
+    """The result types, `None` where one is not a tensor of numbers."""
+    types = [type_ for each in op.result_types if (type_ := ranked_tensor(each)) is not None]
+    is_held = all(dense_dtype(storage_element(type_.get_element_type())) is not None for type_ in types)
+    return types if is_held and len(types) == len(op.results) else None
+
+
+def _arguments(op: Operation) -> list[Array]:
+    """The values of the operands, as far as the meaning of `op` looks at them."""
+    if reads_shapes_only(op):
+        types = [ranked_tensor(value.type) for value in op.operands]
+        # One element stands for all, whatever their number: it is not read.
+        return [np.broadcast_to(np.int8(0), type_.get_shape()) for type_ in types if type_ is not None]
+    arrays = [constant_array(value) for value in op.operands]
+    return [array for array in arrays if array is not None]
+
+
+def _is_known(op: Operation) -> bool:
+    """Whether all that the meaning of `op` looks at is known."""
+    if not op.operands or op.regions or not op.has_trait(Pure, value_if_unregistered=False):
+        return False
+    if reads_shapes_only(op):
+        return all(is_static(value.type) for value in op.operands)
+    return all(map(is_constant, op.operands))
+
+
+class Folder:
+    """Folds operations in the order of their block; knows how much of the model each constant comes from."""
+
+    def __init__(self) -> None:
+        self._sources: dict[SSAValue, int] = {}
+
+    def fold(self, op: Operation, *, always: bool) -> list[ConstantOp] | None:
+        """The constants that the results of `op` are, `None` where they are not known, or would be too large.
+
+        `always` is for what must be known, however large it is, and then an operation that cannot be computed is an
+        error. Where the size of a result is known only when it is computed, it is computed; the type of the result is
+        refined, also where it is too large for a constant.
+        """
+        types = _constant_types(op)
+        if types is None or not _is_known(op) or (not always and stays_stored(op)):
+            return None
+        source = sum(self._source(value) for value in op.operands if is_constant(value))
+        limit = MAX_GROWTH * source + FREE_BYTES
+        is_open = not all(map(is_static, types))
+        if not always and not is_open and _bytes(types) > limit:
+            return None
+        values = self._evaluated(op, must=always or is_open)
+        if values is None:
+            return None
+        if is_open:
+            for result, value in zip(tuple(op.results), values, strict=True):
+                retype(result, shaped(result.type, value.shape))
+            types = _constant_types(op) or types
+            if not always and _bytes(types) > limit:
+                return None
+        constants = [self._constant(op, value, type_) for value, type_ in zip(values, types, strict=True)]
+        for constant in constants:
+            self._sources[constant.result] = source
+        return constants
+
+    def _source(self, value: SSAValue) -> int:
+        """The bytes of the model's own constants that the constant `value` comes from."""
+        type_ = ranked_tensor(value.type)
+        own = 0 if type_ is None else _bytes([type_])
+        return self._sources.get(value, own)
+
+    @staticmethod
+    def _evaluated(op: Operation, *, must: bool) -> Sequence[Array] | None:
+        try:
+            # What IEEE gives for a division by 0 or an overflow is the answer.
+            with np.errstate(all="ignore"):
+                return evaluate(op, _arguments(op))
+        except Exception as error:  # a meaning may be anybody's code
+            if not must:  # running the operation reports it
+                return None
+            raise not_computed(op, error) from error
+
+    @staticmethod
+    def _constant(op: Operation, value: Array, type_: AnyTensor) -> ConstantOp:
+        """The constant of `value`, over the bytes of an operand where it is the same elements in the same order."""
+        for operand in op.operands:
+            array = constant_array(operand)
+            if array is None or array.nbytes != value.nbytes or array.dtype != value.dtype:
+                continue
+            if value.flags.c_contiguous and np.may_share_memory(array, value):
+                held = as_dense(cast(ConstantOp, operand.owner).value)
+                if held is not None and len(held.data.data) == value.nbytes:
+                    element = storage_element(type_.get_element_type())
+                    return ConstantOp(dense(held.data.data, TensorType(element, value.shape)), type_)
+        return ConstantOp.of(np.ascontiguousarray(value), type_)
+
+
+# Specializing: one function for one shape of each input, with every size known.
+#
+# A block lists operations before their users, so one walk in its order is enough: the operands of an operation have
+# their last types, and are constants where they can be, before its own types are inferred and it is folded. What a
+# parameter says becomes the operation's own (a property, a result type), a size becomes a constant, and what is
+# computed from constants is computed here, within a bound (see `qmlir.specialization.specialize`).
 
 Shapes = Mapping[str, Sequence[int]]
 Values = Mapping[str, Any]

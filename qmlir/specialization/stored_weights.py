@@ -6,9 +6,9 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, Use
 
-from qmlir.arithmetic.integers import integer_limits
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp, MatMulOp
+from qmlir.arithmetic.arrays import integer_limits
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction.ops import ConvOp, FullyConnectedOp, MatMulOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, UniformType

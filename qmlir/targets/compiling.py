@@ -20,8 +20,8 @@ from qmlir.targets.parts import parts_of
 from qmlir.text.files import path_of
 
 if TYPE_CHECKING:
-    from qmlir.targets.cpu.any_length import Lengths
-    from qmlir.targets.hybrid import HybridProgram
+    from qmlir.targets.cpu.length_buckets import Lengths
+    from qmlir.targets.heterogeneous import HybridProgram
 
 
 def _may_need_interpreter(module: ModuleOp) -> bool:

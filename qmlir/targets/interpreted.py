@@ -12,7 +12,7 @@ from xdsl.traits import ConstantLike
 
 from qmlir import interpreter, registry
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.ops.island import TABLE, OnnxIslandOp
+from qmlir.dialects.nn.island.ops import TABLE, OnnxIslandOp
 from qmlir.ir.builtin_types import is_truth, ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.evaluation import evaluate, not_computed

@@ -20,8 +20,8 @@ from qmlir.ir.builtin_types import is_truth
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.signature import Port, outputs_of
 from qmlir.ir.verification import verify
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.passmanager.pipeline import Pipeline, parse_pipeline
-from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import PIPELINES
 from qmlir.registry import at_code, in_package
 from qmlir.registry.faults import RAISED, one_line

@@ -1,29 +1,77 @@
-"""Data from JSON files: parsed within limits, and read with the type that the reader expects.
-
-A file may come from anyone. Every access names what it expects, so that a damaged or hostile file ends in one line that
-names the file, the key, the expected type and the value found:
-
-    data = read_data(path)
-    stem = data["stem"].text()
-    samples = data["samples"].integer(low=0)
-"""
+"""JSON and TOML: read within limits, checked against the type that the reader expects, and written."""
 
 import json
 import math
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from os import PathLike
+import re
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from functools import partial
+from os import PathLike, fspath
 from typing import Any, NoReturn, cast
+
+import numpy as np
 
 from qmlir.ir.diagnostics import text_error
 from qmlir.text.files import read_regular, reason_of
+
+# Results of workflows as the plain values that JSON has.
+
+
+def plain(value: Any, *, number: Callable[[float], float] = float, text: Callable[[str], str] = str) -> Any:
+    """`value` as JSON has it: dataclasses as objects, arrays as lists, NaN and infinities as null.
+
+    Finite floats are written as `number` gives them, strings and keys as `text` does. Raises `TypeError` for what has
+    no such form.
+    """
+    again = partial(plain, number=number, text=text)
+    match value:
+        case Enum():
+            return again(value.value)
+        case None | bool() | int():
+            return value
+        case str():
+            return text(value)
+        case float() | np.floating():
+            found = float(cast(Any, value))
+            return number(found) if math.isfinite(found) else None
+        case np.bool_():
+            return bool(value)
+        case np.integer():
+            return int(cast(Any, value))
+        case np.ndarray():
+            return again(cast(Any, value).tolist())
+        case PathLike():
+            return fspath(cast(PathLike[str], value))
+        case Mapping():
+            entries = cast(Mapping[Any, Any], value)
+            return {str(again(key)): again(each) for key, each in entries.items()}
+        case set() | frozenset():
+            return sorted(again(each) for each in cast(Iterable[Any], value))
+        case list() | tuple():
+            return [again(each) for each in cast(Iterable[Any], value)]
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return {field.name: again(getattr(value, field.name)) for field in fields(value)}
+        case _:
+            raise TypeError(f"cannot write {type(value).__name__} as JSON")
+
+
+# Data from JSON files: parsed within limits, and read with the type that the reader expects.
+#
+# A file may come from anyone. Every access names what it expects, so that a damaged or hostile file ends in one line
+# that names the file, the key, the expected type and the value found:
+#
+#     data = read_data(path)
+#     stem = data["stem"].text()
+#     samples = data["samples"].integer(low=0)
 
 MAX_INT64 = (1 << 63) - 1
 
 _DEEPEST = 64
 """Lists and objects inside each other: what compares, hashes and prints them recurses."""
 
-_LARGEST = 1 << 26
+_FILE_LIMIT = 1 << 26
 """Bytes of a file that is read: a file with holes may have any size, and data takes 20 times its text in memory."""
 
 _SHOWN = 40
@@ -199,9 +247,90 @@ def parse_data(text: str | bytes, name: str, *, allow_nonfinite: bool = False) -
 def read_data(path: str | PathLike[str], *, allow_nonfinite: bool = False) -> JsonValue:
     """The data of a JSON file. Raises `DiagnosticError` if it can't be read, or isn't a regular file of JSON."""
     try:
-        content = read_regular(path, _LARGEST + 1)
+        content = read_regular(path, _FILE_LIMIT + 1)
     except OSError as error:
         raise text_error(f"cannot read '{path}': {reason_of(error)}") from error
-    if len(content) > _LARGEST:
-        raise text_error(f"cannot read '{path}': it is larger than {_LARGEST} bytes")
+    if len(content) > _FILE_LIMIT:
+        raise text_error(f"cannot read '{path}': it is larger than {_FILE_LIMIT} bytes")
     return parse_data(content, f"'{path}'", allow_nonfinite=allow_nonfinite)
+
+
+# TOML: read within limits, and written, which the standard library doesn't do.
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+_MOST_PARTS = 16
+"""Parts of a dotted key: tomllib takes time and memory that grow with their square."""
+
+_PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+_LEXEME = re.compile(
+    r"#[^\n]*+"
+    r'|"""(?:[^"\\]|\\[\s\S]|"(?!""))*+(?:""")?'
+    r"|'''(?:[^']|'(?!''))*+(?:''')?"
+    rf"|(?P<key>{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{_MOST_PARTS},}}+)"
+    rf"|{_PART}"
+)
+"""What may hold dots, from left to right: comments, strings of several lines, keys that are too long, other parts."""
+
+_MOST_CHARACTERS = 1 << 22
+"""tomllib takes about two seconds for so many."""
+
+_INTEGER_LIMIT = 1 << 63
+"""TOML has integers of 64 bits; tomllib reads longer ones, which Python may refuse to print."""
+
+
+def parse_toml(text: str, name: str) -> dict[str, Any]:
+    """The tables of a TOML text, which messages call `name`.
+
+    Raises `DiagnosticError` for text that is not TOML or is longer than 4 MiB, for a dotted key of more than 16 parts,
+    for data that is nested more than 64 levels deep, and for integers of more than 64 bits.
+    """
+    try:
+        if len(text) > _MOST_CHARACTERS:
+            raise LimitError(f"it is longer than {_MOST_CHARACTERS} characters")
+        if any(found["key"] for found in _LEXEME.finditer(text)):
+            raise LimitError(f"a dotted key has more than {_MOST_PARTS} parts")
+        content = tomllib.loads(text)
+        check_nesting(content)
+        _check_integers(content)
+    except RecursionError as error:
+        raise text_error(f"{name} is not TOML: it is nested too deeply") from error
+    except (LimitError, tomllib.TOMLDecodeError) as error:
+        raise text_error(f"{name} is not TOML: {error}") from error
+    except ValueError as error:  # of `int`, whose message is about Python
+        raise text_error(f"{name} is not TOML: a number has too many digits") from error
+    return content
+
+
+def _check_integers(content: dict[str, Any]) -> None:
+    pending: list[Any] = [content]
+    while pending:
+        found = pending.pop()
+        if isinstance(found, dict):
+            pending += cast(dict[str, Any], found).values()
+        elif isinstance(found, list):
+            pending += cast(list[Any], found)
+        elif isinstance(found, int) and not -_INTEGER_LIMIT <= found < _INTEGER_LIMIT:
+            raise LimitError("an integer exceeds 64 bits")
+
+
+def toml_value(value: object) -> str:
+    """A truth value, number, string, list or table in TOML, on one line; of any other value its text as a string."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return repr(value)  # inf and nan too
+        case list() | tuple():
+            return f"[{', '.join(map(toml_value, cast(Sequence[Any], value)))}]"
+        case Mapping():
+            entries = cast(Mapping[str, Any], value).items()
+            return f"{{ {', '.join(f'{toml_key(name)} = {toml_value(each)}' for name, each in entries)} }}"
+        case _:
+            # JSON escapes strings as TOML does, but for one character, which JSON leaves as it is.
+            return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def toml_key(name: str) -> str:
+    """A key of a table, quoted where it must be."""
+    return name if _BARE_KEY.fullmatch(name) else toml_value(name)

@@ -26,8 +26,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.ir.builtin_types import as_integer
-from qmlir.ir.small_floats import DTYPES
+from qmlir.ir.builtin_types import DTYPES, as_integer
 
 LIST_LIMIT = 16
 """Elements that print as a list; more print as a blob."""

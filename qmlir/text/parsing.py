@@ -41,17 +41,48 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError, UnregisteredC
 from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
 
 from qmlir.ir.builtin_types import AnyDense
-from qmlir.ir.collection import paused_collection
 from qmlir.ir.diagnostics import DiagnosticError, note, text_error, together
-from qmlir.ir.foreign import faults_from_outside
-from qmlir.text.access import note_input
-from qmlir.text.bounds import MAX_INT64, Growth, check_affine, check_attribute, check_depth
+from qmlir.ir.exception_boundary import faults_from_outside
+from qmlir.ir.gc_control import paused_collection
+from qmlir.text.diagnostics import LineTable, check_strings, metadata_position
 from qmlir.text.elements import fit_width, float_of_bits, values_of_blob
-from qmlir.text.files import mistaken_for, read_given, reason_of
-from qmlir.text.places import LineTable, check_strings, metadata_position
+from qmlir.text.files import mistaken_for, note_input, read_given, reason_of
+from qmlir.text.limits import MAX_INT64, Growth, check_affine, check_attribute, check_depth
 from qmlir.text.renames import OPERATIONS
-from qmlir.text.resources import is_blob, resource_key
-from qmlir.text.weights import ExternalWeightsAttr, WeightsError, WeightsReader
+from qmlir.text.weights import ExternalWeightsAttr, WeightsError, WeightsReader, is_blob, resource_key
+
+# Splitting a text at lines that are exactly `// -----`, as `mlir-opt --split-input-file` does.
+
+SPLIT_MARKER = "// -----"
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A part of a file; `line_offset` lines of the file come before it."""
+
+    text: str
+    line_offset: int
+
+
+def split_source(text: str) -> list[Chunk]:
+    """The parts between marker lines. A marker inside a line, so inside a string literal too, splits nothing.
+
+    Lines end at newlines alone, as everywhere in MLIR's text.
+    """
+    chunks: list[Chunk] = []
+    lines: list[str] = []
+    start = 0
+    for number, line in enumerate(re.findall(r"[^\n]*\n|[^\n]+", text), start=1):
+        if line.rstrip() == SPLIT_MARKER:
+            chunks.append(Chunk("".join(lines), start))
+            lines, start = [], number
+        else:
+            lines.append(line)
+    chunks.append(Chunk("".join(lines), start))
+    return chunks
+
+
+# Parsing: xDSL's parser with locations on every operation, exact floats, weights, and one-line errors.
 
 STDIN = "<stdin>"
 

@@ -1,11 +1,7 @@
-"""Weights beside the text: a safetensors file that the module names by key and digest.
-
-In memory a weight is a dense attribute over shared bytes. In text a large one is
-`#nn.weights<"model.safetensors", "w0", "sha256:…"> : tensor<…>`; our parser puts the bytes back while it reads, stock
-xDSL keeps the reference as it is. `#nn.weights<elided>` marks weights that were left out on purpose.
-"""
+"""Weights beside the text: resources in it, and safetensors files that the module names by key and digest."""
 
 import hashlib
+import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -20,6 +16,7 @@ from safetensors import (
     deserialize,  # pyright: ignore[reportUnknownVariableType]
 )
 from safetensors.numpy import save
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute, TypedAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
@@ -27,9 +24,44 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from qmlir.ir.builtin_types import AnyDense, dense, ranked_tensor, tensor
-from qmlir.text.access import note_input
 from qmlir.text.elements import dense_dtype
-from qmlir.text.files import read_regular
+from qmlir.text.files import note_input, read_regular
+
+# Resources: the bytes of `dense_resource<key>`, which a text has in `{-# dialect_resources … #-}` at its end.
+#
+# xDSL keeps them in one table of its builtin dialect for all modules of the process. So a key that another module
+# uses for other bytes is renamed while it is read.
+
+_BLOB = re.compile(r"0x(?:[0-9A-Fa-f]{2}){4,}")
+"""The alignment in four bytes, then the data."""
+
+
+def is_blob(text: str) -> bool:
+    """Whether `text` has the bytes of a resource in hexadecimal digits."""
+    return _BLOB.fullmatch(text) is not None
+
+
+def resource_key(interface: OpAsmDialectInterface, key: str, blob: str) -> str:
+    """The key under which the table of `interface` has `blob`: `key`, or `key_0`, `key_1`, … if other bytes have it.
+
+    An empty `blob` stands for a resource that the text doesn't define; a key without bytes is found for it.
+    """
+    for name in itertools.chain([key], (f"{key}_{number}" for number in itertools.count())):
+        known = interface.lookup(name)
+        if not known and blob:
+            if known is None:
+                interface.declare_resource(name)
+            interface.parse_resource(name, blob)
+        if not known or known == blob:
+            return name
+    raise AssertionError("an infinite iterator ended")
+
+
+# Weights beside the text: a safetensors file that the module names by key and digest.
+#
+# In memory a weight is a dense attribute over shared bytes. In text a large one is `#nn.weights<"model.safetensors",
+# "w0", "sha256:…"> : tensor<…>`; our parser puts the bytes back while it reads, stock xDSL keeps the reference as it
+# is. `#nn.weights<elided>` marks weights that were left out on purpose.
 
 _ELIDED = "elided"
 

@@ -1,6 +1,6 @@
 """Everything that is written for a user: which files may be replaced, and how a file or a folder takes its place.
 
-A file that the user names is replaced, unless it is an input of the run (`qmlir.text.access`). A file whose name is
+A file that the user names is replaced, unless it is an input of the run (`qmlir.text.files`). A file whose name is
 derived from it is replaced only if the file that the user names is qmlir's and names it. A folder keeps a list of the
 files that qmlir wrote there, with digests: only files of the list that still have their digest are replaced or removed.
 A file in the way ends the run before anything is written; `force` replaces it. New files are written under a temporary
@@ -23,9 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qmlir.ir.diagnostics import DiagnosticError, text_error
-from qmlir.text.access import check_output, is_forced, is_input
 from qmlir.text.data import JsonValue, parse_data, read_data
-from qmlir.text.files import INTERRUPTED, read_regular, reason_of
+from qmlir.text.files import INTERRUPTED, check_output, is_forced, is_input, read_regular, reason_of
 
 try:
     import fcntl

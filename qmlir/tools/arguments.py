@@ -18,21 +18,21 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.environment import default_environment
 from qmlir.interpreter.archives import arrays_of
+from qmlir.interpreter.datasets import Preprocessed
 from qmlir.interpreter.samples import left_out
-from qmlir.interpreter.sources import Preprocessed
 from qmlir.ir.diagnostics import Diagnostic, Severity, revised, text_error
 from qmlir.ir.verification import verify
-from qmlir.onnx.suffixes import ONNX_SUFFIXES
-from qmlir.passmanager.running import run_pipeline
+from qmlir.onnx.filenames import ONNX_SUFFIXES
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import kept_composites
+from qmlir.quantization.recipe_text import meant, setting_hint, spelled
 from qmlir.quantization.settings import SettingRow, setting_rows
-from qmlir.quantization.spellings import meant, setting_hint, spelled
-from qmlir.specialization.options import parse_shapes
+from qmlir.specialization.inputs import parse_shapes
 from qmlir.specialization.padding.batch import specialize_batch
 from qmlir.text.parsing import STDIN, parse_module
+from qmlir.tools.command_runner import Session
 from qmlir.tools.configuration import DIR
-from qmlir.tools.frame import Session
-from qmlir.tools.streams import ArgumentParser, add_force
+from qmlir.tools.stdio import ArgumentParser, add_force
 from qmlir.workflows.loading import STRIP, load
 
 FORMS = ("qdq", "qoperator", "integer")

@@ -11,14 +11,14 @@ from contextlib import contextmanager
 
 from xdsl.utils.exceptions import DiagnosticException
 
-from qmlir.ir.budgets import out_of_memory
 from qmlir.ir.diagnostics import LINES, Diagnostic, DiagnosticError, Severity, diagnostic_handler, printable
+from qmlir.ir.limits import out_of_memory
 from qmlir.registry import PackageError
 from qmlir.text.diagnostics import render
 from qmlir.text.files import shown_path
 from qmlir.text.parsing import STDIN
-from qmlir.tools.streams import Main, Streams, UsageError, main_with, parse_arguments
-from qmlir.tools.streams import console as console
+from qmlir.tools.stdio import Main, Streams, UsageError, main_with, parse_arguments
+from qmlir.tools.stdio import console as console
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """A full disk, a quota or a limit of file sizes: any write may meet them, and none is a fault of the tool."""

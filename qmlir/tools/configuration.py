@@ -24,12 +24,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
-from qmlir.text.access import note_input, note_samples, plan_output
-from qmlir.text.files import read_given, reason_of
+from qmlir.text.data import parse_toml, toml_value
+from qmlir.text.files import note_input, note_samples, plan_output, read_given, reason_of
 from qmlir.text.renames import renamed
-from qmlir.text.toml import parse_toml, toml_value
 from qmlir.text.writing import write_file
-from qmlir.tools.streams import ArgumentParser, UsageError, actions_of
+from qmlir.tools.stdio import ArgumentParser, UsageError, actions_of
 
 COMMON = "common"
 SHARED = ("data", "isa", "json", "processes", "quiet", "shape", "threads", "verbose")

@@ -7,10 +7,10 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.profile import Profile
 from qmlir.tools.arguments import import_settings, load_model, quantization_settings
-from qmlir.tools.frame import Session
-from qmlir.tools.streams import UsageError
+from qmlir.tools.command_runner import Session
+from qmlir.tools.stdio import UsageError
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load
 

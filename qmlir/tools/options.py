@@ -9,10 +9,10 @@ import sys
 from collections.abc import Sequence
 
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name
-from qmlir.passmanager.print_ir import EVERY_PASS
-from qmlir.text.splitting import SPLIT_MARKER
+from qmlir.passmanager.instrumentation import EVERY_PASS
+from qmlir.text.parsing import SPLIT_MARKER
 from qmlir.tools.plugins import add_budgets, add_plugins
-from qmlir.tools.streams import ArgumentParser, actions_of, add_force
+from qmlir.tools.stdio import ArgumentParser, actions_of, add_force
 
 
 def _as_upstream(name: str) -> tuple[str, str]:

@@ -1,13 +1,13 @@
 """`--load-plugin` and `--limit`, in every tool that reads modules or runs passes.
 
-Budgets are those of `qmlir.ir.budgets`, raised or lowered. `add` is the `add_argument` of a parser or of a group.
+Budgets are those of `qmlir.ir.limits`, raised or lowered. `add` is the `add_argument` of a parser or of a group.
 """
 
 import argparse
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from qmlir.ir.budgets import BUDGETS
+from qmlir.ir.limits import BUDGETS
 
 
 def _row(text: str) -> tuple[str, int]:

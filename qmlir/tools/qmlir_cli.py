@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import partial
 
 from qmlir import registry, tools
-from qmlir.tools.streams import Streams, console, main_with, parse_arguments
+from qmlir.tools.stdio import Streams, console, main_with, parse_arguments
 from qmlir.tools.subcommands import Subcommand, build_argument_parser
 
 

@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import interpreter, tools
 from qmlir.environment import Environment, default_environment, plugins
-from qmlir.ir.budgets import budgets
 from qmlir.ir.diagnostics import (
     Diagnostic,
     DiagnosticError,
@@ -27,26 +26,36 @@ from qmlir.ir.diagnostics import (
     nearest_name,
     text_error,
 )
+from qmlir.ir.limits import budgets
 from qmlir.ir.verification import verify
-from qmlir.passmanager.bisection import Bisection
-from qmlir.passmanager.checks import Reparse, VerifyEach, VerifyRoundtrip, verify_roundtrip
-from qmlir.passmanager.execution import Executor, VerifyExecution
-from qmlir.passmanager.instrumentation import Instrumentation
+from qmlir.passmanager.instrumentation import (
+    EVERY_PASS,
+    CrashReproducer,
+    Instrumentation,
+    PassStatistics,
+    PrintIR,
+    Timing,
+    pipeline_of_reproducer,
+)
 from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pass_statistics import PassStatistics
 from qmlir.passmanager.pipeline import Pipeline, parse_pipeline
-from qmlir.passmanager.print_ir import EVERY_PASS, PrintIR
-from qmlir.passmanager.reproducer import CrashReproducer, pipeline_of_reproducer
-from qmlir.passmanager.timing import Timing
-from qmlir.text.access import access, note_input, plan_output
+from qmlir.passmanager.verification import (
+    Bisection,
+    Executor,
+    Reparse,
+    VerifyEach,
+    VerifyExecution,
+    VerifyRoundtrip,
+    verify_roundtrip,
+)
 from qmlir.text.diagnostics import ExpectedDiagnostics, render
-from qmlir.text.parsing import STDIN, parse_module, read_source
+from qmlir.text.files import access, note_input, plan_output
+from qmlir.text.parsing import SPLIT_MARKER, STDIN, Chunk, parse_module, read_source, split_source
 from qmlir.text.printing import ModulePrinter, PrintOptions, Weights, save_module
-from qmlir.text.splitting import SPLIT_MARKER, Chunk, split_source
 from qmlir.text.writing import write_file
 from qmlir.tools.command import guarded
 from qmlir.tools.options import build_argument_parser, parse_arguments
-from qmlir.tools.streams import Streams, console, main_with
+from qmlir.tools.stdio import Streams, console, main_with
 
 
 def _version() -> str:

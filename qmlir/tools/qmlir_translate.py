@@ -13,24 +13,24 @@ from onnx import printer
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.environment import default_environment, plugins
-from qmlir.ir.budgets import budgets
 from qmlir.ir.diagnostics import LINES, printable, text_error
+from qmlir.ir.limits import budgets
 from qmlir.ir.verification import verify
 from qmlir.onnx.cuts import cut
 from qmlir.onnx.importer import import_model
 from qmlir.onnx.reading import read_model
-from qmlir.passmanager.running import run_pipeline
-from qmlir.specialization.options import parse_shapes
+from qmlir.passmanager.manager import run_pipeline
+from qmlir.specialization.inputs import parse_shapes
 from qmlir.target import HOST, find_target
 from qmlir.targets.lowering import emit_for
-from qmlir.text.access import access, note_input, plan_output
+from qmlir.text.files import access, note_input, plan_output
 from qmlir.text.parsing import STDIN, load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
 from qmlir.text.writing import write_file
 from qmlir.tools.arguments import IMPORT, add_export, add_options, export_settings, import_settings
 from qmlir.tools.command import Streams, console, main_of
 from qmlir.tools.plugins import add_budgets, add_plugins
-from qmlir.tools.streams import add_force
+from qmlir.tools.stdio import add_force
 from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.loading import STRIP
 

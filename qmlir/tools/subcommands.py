@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from qmlir.registry import Named
-from qmlir.tools.streams import ArgumentParser
+from qmlir.tools.stdio import ArgumentParser
 
 
 @dataclass(frozen=True)
 class Subcommand:
-    """A subcommand of `qmlir`: its name, its line in the help, and its `Command` (`qmlir.tools.frame`)."""
+    """A subcommand of `qmlir`: its name, its line in the help, and its `Command` (`qmlir.tools.command_runner`)."""
 
     name: str
     summary: str

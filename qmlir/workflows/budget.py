@@ -4,7 +4,7 @@ A layer is as it was quantized, or has weights of 4 bits, or 16 bits. It costs t
 estimate of `coverage`, or what it takes in compiled programs (`qmlir.workflows.latency`), in one of which all layers
 are as they were quantized, and in one for each width all have it that may. What it loses is the divergence
 of `qmlir.workflows.sensitivity`. Its sum over the layers, and over each two of which both have weights and are near
-each other, is minimized exactly (`qmlir.arithmetic.knapsack`).
+each other, is minimized exactly (`qmlir.arithmetic.combinatorial`).
 
 The estimate of a layer is that of its wider operand, so that two layers of 16 bits beside each other are counted as no
 less than they take: what is chosen is within the budget. Measured times do not count what casts between two widths
@@ -23,9 +23,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from qmlir import registry
-from qmlir.arithmetic.knapsack import Option, Selection, front, least
+from qmlir.arithmetic.combinatorial import Option, Selection, front, least
 from qmlir.arithmetic.schemes import F64
-from qmlir.dialects.quant.sizes import elements_of
+from qmlir.dialects.quant.infer import elements_of
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.interfaces import MultipliesAndAdds

@@ -12,10 +12,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.interpreter.samples import Run
 from qmlir.ir.verification import verify
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import STORE, QuantizeOptions, literal_steps, quantize_pipeline
 from qmlir.quantization.decisions import Decisions
-from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.report import WidenedValues, float_reasons, widened
 from qmlir.quantization.settings import QuantizeSettings

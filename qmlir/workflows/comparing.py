@@ -30,14 +30,14 @@ from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import text_error, unknown
 from qmlir.ir.signature import Port, outputs_of, set_ports
 from qmlir.ir.verification import verify
-from qmlir.onnx.suffixes import ONNX_SUFFIXES
-from qmlir.passmanager.running import run_pipeline
+from qmlir.onnx.filenames import ONNX_SUFFIXES
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import QUANTIZE, kept_composites
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.targets.compiling import load_program
 from qmlir.targets.cpu.saved import is_program
-from qmlir.targets.hybrid import HybridProgram
-from qmlir.targets.peers.onnx_runtime import OrtOptions
+from qmlir.targets.heterogeneous import HybridProgram
+from qmlir.targets.runtimes.onnx_runtime import OrtOptions
 from qmlir.text.files import missing_file, path_of, reason_of
 from qmlir.workflows.comparison import compare as comparing
 from qmlir.workflows.comparison.compare import Comparison

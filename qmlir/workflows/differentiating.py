@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.verification import verify
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import GRADIENT
 from qmlir.workflows.loading import takes_model
 

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.archives import arrays_of, whole
-from qmlir.interpreter.machine import Interpreter
+from qmlir.interpreter.interpreter import Interpreter
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Data, Labelled, Run, Samples
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, text_error, unknown

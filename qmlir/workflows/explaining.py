@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 
 from qmlir.ir.diagnostics import text_error
-from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.inspection.explaining import explain_node

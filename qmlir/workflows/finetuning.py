@@ -22,26 +22,23 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.losses import cross_entropy, divergence, squared_error
-from qmlir.arithmetic.optimizers import SUMS, Optimizer, OptimizerKind, cosine_share
-from qmlir.arithmetic.oscillation import REMEMBERED, still
+from qmlir.arithmetic.calibrators import cross_entropy, distillation_divergence, squared_error
+from qmlir.arithmetic.optimizers import REMEMBERED, SUMS, Optimizer, OptimizerKind, cosine_share, still
 from qmlir.dialects.nn.requantize import computes_quantized
 from qmlir.interpreter.archives import arrays_of, whole
+from qmlir.interpreter.datasets import Preprocess, preprocessed
 from qmlir.interpreter.progress import Advance, bar
 from qmlir.interpreter.samples import Data
-from qmlir.interpreter.sources import Preprocess, preprocessed
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
-from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.settings import QuantizeSettings, tells_settings
 from qmlir.specialization.inputs import shape_text
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.compiling import compile
-from qmlir.text.access import plan_output
-from qmlir.text.data import JsonValue, parse_data
-from qmlir.text.files import path_of
-from qmlir.text.plain import plain
-from qmlir.text.readable import Readable
+from qmlir.text.data import JsonValue, parse_data, plain
+from qmlir.text.files import path_of, plan_output
 from qmlir.text.renames import old_name
+from qmlir.text.tables import Readable
 from qmlir.text.writing import check_own, write_own
 from qmlir.workflows.evaluating import Labels, chosen_member, output_name
 from qmlir.workflows.loading import HoldsModule, takes_model
@@ -406,7 +403,7 @@ class _Loop:
             loss = sum(part for part, _ in parts.values()) / len(parts)
             return loss, {each: gradient / np.float32(len(parts)) for each, (_, gradient) in parts.items()}
         given = _score_rows(found[name])
-        loss, gradient = divergence(given, _score_rows(wanted[name]), options.temperature)
+        loss, gradient = distillation_divergence(given, _score_rows(wanted[name]), options.temperature)
         if classes is not None:
             if len(classes) != len(given):
                 shape = shape_text(found[name].shape)

@@ -19,13 +19,12 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.diagnostics import text_error
-from qmlir.onnx.suffixes import ONNX_SUFFIXES
-from qmlir.quantization.profiles.file import Profile
+from qmlir.onnx.filenames import ONNX_SUFFIXES
+from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.targets.cpu.emitters.card import card_paths
 from qmlir.targets.cpu.saved import is_program
-from qmlir.text.access import note_input
-from qmlir.text.files import is_file_name, missing_file, path_of, read_json, reason_of
+from qmlir.text.files import is_file_name, missing_file, note_input, path_of, read_json, reason_of
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.renames import renamed_settings
 from qmlir.text.writing import check_folder, check_whole, folder_result, write_file

@@ -20,13 +20,12 @@ from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError, diagnostic_handler, text_error
 from qmlir.ir.signature import MAIN, inputs_of
 from qmlir.ir.verification import verify
-from qmlir.onnx.suffixes import ONNX_SUFFIXES
-from qmlir.passmanager.running import run_pipeline
+from qmlir.onnx.filenames import ONNX_SUFFIXES
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.padding.batch import dynamic_axes, mark_batch, proof_of
 from qmlir.targets.cpu.compiler import CALLS
-from qmlir.text.access import access, keep_sources, note_sources
-from qmlir.text.files import path_of
+from qmlir.text.files import access, keep_sources, note_sources, path_of
 from qmlir.text.parsing import load_module
 from qmlir.text.renames import renamed
 
@@ -254,7 +253,7 @@ def takes_model(
 ) -> Callable[Concatenate[Model, _Parameters], _Result]:
     """`function`, which takes a module first, for whatever `load` takes, and for what holds a module, too.
 
-    Each call is a run (`qmlir.text.access`): it writes none of its inputs, and its result remembers them. A keyword
+    Each call is a run (`qmlir.text.files`): it writes none of its inputs, and its result remembers them. A keyword
     argument that has another name now is a `TypeError` that says it.
     """
     checked = checks_names(function)

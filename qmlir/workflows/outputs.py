@@ -18,7 +18,7 @@ from qmlir.interpreter.jobs.job import Begun, Job, Workers
 from qmlir.interpreter.jobs.shipping import ShippedModule
 from qmlir.ir.diagnostics import DiagnosticError, text_error, without_remarks
 from qmlir.targets.cpu.compiler import compile_module
-from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
+from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
 from qmlir.text.data import JsonValue, parse_data
 from qmlir.workflows.running import interpret
 

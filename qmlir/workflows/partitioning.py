@@ -10,9 +10,9 @@ from qmlir.ir.diagnostics import text_error, without_remarks
 from qmlir.ir.verification import verify
 from qmlir.target import find_targets
 from qmlir.targets.partitioning.choices import Preferences
-from qmlir.targets.partitioning.partition import partition as divide
+from qmlir.targets.partitioning.quant_partition import partition as divide
 from qmlir.targets.partitioning.report import PartitionReport
-from qmlir.text.readable import Readable
+from qmlir.text.tables import Readable
 from qmlir.workflows.loading import HoldsModule, takes_model
 
 

@@ -8,14 +8,14 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.histogram import BINS
 from qmlir.environment import default_environment
+from qmlir.interpreter.observers import MOMENTUM
 from qmlir.interpreter.profiling import RunOptions, run_profile
-from qmlir.interpreter.recording import MOMENTUM
 from qmlir.interpreter.samples import Data, Run
 from qmlir.ir.verification import verify
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import PIPELINES, PROFILE, quantize_lowering
-from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.profile import Profile
 from qmlir.specialization.inputs import function_of
 from qmlir.targets.cpu.profiling import CompiledProfiling
 from qmlir.workflows.cluster.opening import Cluster, workers_of

@@ -9,17 +9,16 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.diagnostics import text_error
-from qmlir.onnx.suffixes import ONNX_SUFFIXES
-from qmlir.quantization.profiles.file import Profile
+from qmlir.onnx.filenames import ONNX_SUFFIXES
+from qmlir.quantization.embeddings import stored_tables
+from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.recipe_text import Effort
 from qmlir.quantization.report import Coverage, WidenedValues, coverage
 from qmlir.quantization.settings import QuantizeSettings
-from qmlir.quantization.stored_floats import quantized_anew
-from qmlir.quantization.tables import stored_tables
-from qmlir.text.access import access, note_sources
-from qmlir.text.files import is_file_name, path_of
+from qmlir.quantization.weights import quantized_anew
+from qmlir.text.files import access, is_file_name, note_sources, path_of
 from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
-from qmlir.text.readable import Readable
+from qmlir.text.tables import Readable
 from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.folder import save_quantized
 from qmlir.workflows.loading import HoldsModule

@@ -9,17 +9,16 @@ from typing import IO, Unpack
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import registry
-from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp
+from qmlir.dialects.nn.dynamic.ops import DynamicQuantizeOp
 from qmlir.dialects.nn.requantize import computes_quantized
+from qmlir.interpreter.datasets import Preprocess, limited, preprocessed
 from qmlir.interpreter.samples import Data
-from qmlir.interpreter.sources import Preprocess, limited, preprocessed
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
 from qmlir.ir.provenance import describe
 from qmlir.pipelines import QuantizeOptions, device_names, kept_composites
-from qmlir.quantization.observed import observed
-from qmlir.quantization.profiles.carried import carried_profile, statistics_of_tensors
-from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import ENTRY, keyed_values
+from qmlir.quantization.profiles.profile import Profile
+from qmlir.quantization.profiles.statistics import carried_profile, observed, statistics_of_tensors
 from qmlir.quantization.recipe import effort_in
 from qmlir.quantization.recipe_text import AUTO, Effort
 from qmlir.quantization.report import coverage

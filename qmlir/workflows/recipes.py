@@ -22,7 +22,7 @@ from qmlir.quantization.recipe_text import (
     rules_text,
     table_text,
 )
-from qmlir.text.toml import toml_value
+from qmlir.text.data import toml_value
 
 
 def _tables(settings: Mapping[str, Any]) -> Iterator[RuleTable]:

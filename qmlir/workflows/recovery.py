@@ -12,8 +12,7 @@ from qmlir.ir.diagnostics import printable
 from qmlir.quantization.recipe_text import RecipeText, RuleTable
 from qmlir.quantization.report import LayerGain
 from qmlir.quantization.settings import QuantizeSettings, understood
-from qmlir.text.readable import Readable
-from qmlir.text.tables import counted
+from qmlir.text.tables import Readable, counted
 from qmlir.workflows.validating import Validation
 
 EQUALIZE: LiteralString = "nn-equalize"

@@ -16,13 +16,13 @@ from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, re
 from qmlir.ir.provenance import origins_of
 from qmlir.passes.primitive.nn_equalize import equalize
 from qmlir.passes.quantized.repairs import mark_repaired
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import CLEAN, STORE
-from qmlir.quantization.amplified import depthwise
+from qmlir.quantization.predicates import depthwise
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.report import LayerGain
-from qmlir.quantization.rounded_weights import bias_beside, rounded_weights
 from qmlir.quantization.settings import QuantizeSettings
+from qmlir.quantization.weights import bias_beside, rounded_weights
 from qmlir.specialization.inputs import function_of
 from qmlir.workflows.calibrated import AccuracyRecovery, Attempt, Calibrated, Decided, stages_of
 from qmlir.workflows.comparison.compare import arguments_of

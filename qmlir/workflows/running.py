@@ -8,16 +8,16 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter import run
-from qmlir.interpreter.machine import Listener
+from qmlir.interpreter.interpreter import Listener
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
-from qmlir.targets.cpu.any_batch import batch_plan
+from qmlir.targets.cpu.batch_tiling import batch_plan
 from qmlir.targets.cpu.compiler import open_port
 from qmlir.targets.cpu.runtime.batches import AnyBatch
 from qmlir.targets.cpu.runtime.errors import InputError
 from qmlir.targets.cpu.runtime.ports import ArrayPort, by_name, checked
-from qmlir.targets.hybrid import without_calls
+from qmlir.targets.heterogeneous import without_calls
 from qmlir.workflows.loading import takes_model
 
 Inputs = Mapping[str, Any] | Sequence[Any]
@@ -40,7 +40,7 @@ def interpret(
             A quantized input is given as stored integers, one of text as `str`, a sequence as a list of arrays. If
             samples are independent, any batch size is accepted.
         function: Name of the function to run.
-        listeners: Observers of the run, subclasses of `qmlir.interpreter.machine.Listener`, which receive each
+        listeners: Observers of the run, subclasses of `qmlir.interpreter.interpreter.Listener`, which receive each
             operation with its operands and results.
 
     Returns:

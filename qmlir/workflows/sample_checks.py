@@ -14,11 +14,11 @@ from xdsl.dialects.func import FuncOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.elementwise import DivOp, MulOp
+from qmlir.dialects.nn.elementwise.ops import DivOp, MulOp
 from qmlir.interpreter.samples import Run
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, printable
 from qmlir.ir.signature import inputs_of
-from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.profile import Profile
 
 FEW = 16
 """Samples below this number rarely show the ranges of other inputs; a message asks for so many."""

@@ -40,14 +40,12 @@ from qmlir.interpreter.progress import Advance, bar
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, printable, text_error, without_remarks
 from qmlir.pipelines import QuantizeOptions, device_names
-from qmlir.quantization.profiles.digest import model_digest
-from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.profile import Profile, model_digest
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.settings import QuantizeSettings, tells_settings, understood
-from qmlir.text.plain import plain
+from qmlir.text.data import plain
 from qmlir.text.printing import module_text
-from qmlir.text.readable import Readable
-from qmlir.text.tables import aligned, bytes_text, counted
+from qmlir.text.tables import Readable, aligned, bytes_text, counted
 from qmlir.workflows.budget import Allotment, SearchBudget, allot, samples_to_grade
 from qmlir.workflows.cluster.opening import Cluster, workers_of
 from qmlir.workflows.evaluating import (

@@ -33,14 +33,14 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.losses import softmax
+from qmlir.arithmetic.calibrators import softmax
 from qmlir.arithmetic.schemes import F64
-from qmlir.dialects.quant.interpret import dequantize, quantize
+from qmlir.dialects.quant.evaluate import dequantize, quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.interpreter.machine import Listener
+from qmlir.interpreter.interpreter import Listener
 from qmlir.interpreter.run import interpret
 from qmlir.ir.interfaces import Quantizable
-from qmlir.passes.quantized.place_gradients import Place, PlaceGradients, value_at
+from qmlir.passes.quantized.value_gradients import Place, PlaceGradients, value_at
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.workflows.differentiating import gradient

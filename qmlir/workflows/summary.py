@@ -7,14 +7,13 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.dialects.nn.base import Kind, kind_of
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.quant.sizes import bytes_of
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.quant.infer import bytes_of
 from qmlir.ir.builtin_types import element_of
+from qmlir.quantization.embeddings import StoredTable
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.report import Coverage, WidenedValues
-from qmlir.quantization.tables import StoredTable
-from qmlir.text.readable import Readable
-from qmlir.text.tables import bytes_text, counted
+from qmlir.text.tables import Readable, bytes_text, counted
 from qmlir.workflows.recovery import Remedies, Repair
 from qmlir.workflows.validating import Validation
 

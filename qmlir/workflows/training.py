@@ -9,16 +9,20 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.requantize import computes_quantized
+from qmlir.interpreter.datasets import Preprocess, preprocessed
 from qmlir.interpreter.samples import Data
-from qmlir.interpreter.sources import Preprocess, preprocessed
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.ir.signature import inputs_of
 from qmlir.ir.verification import verify
 from qmlir.passes.quantized.quant_simulate import QuantSimulate
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.passmanager.pipeline import Pipeline
-from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import CLEAN, STORE, literal_steps
-from qmlir.quantization.learned import (
+from qmlir.quantization.profiles.keys import ENTRY
+from qmlir.quantization.profiles.profile import Profile
+from qmlir.quantization.retyping import TRAINABLE
+from qmlir.quantization.settings import QuantizeSettings, tells_settings
+from qmlir.quantization.trained_parameters import (
     METHODS,
     LearnedWeight,
     begin_scales,
@@ -32,12 +36,8 @@ from qmlir.quantization.learned import (
     watch,
     weights_of,
 )
-from qmlir.quantization.profiles.file import Profile
-from qmlir.quantization.profiles.keys import ENTRY
-from qmlir.quantization.retyping import TRAINABLE
-from qmlir.quantization.settings import QuantizeSettings, tells_settings
 from qmlir.specialization.inputs import function_of
-from qmlir.text.readable import Readable
+from qmlir.text.tables import Readable
 from qmlir.workflows.calibrated import stages_of
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.profiling import profile as record_profile

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.gradient.functions import gradient_name
+from qmlir.dialects.nn.gradient.reverse import gradient_name
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.signature import Port, inputs_of, outputs_of
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import CLEAN
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.specialization.inputs import function_of

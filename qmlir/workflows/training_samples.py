@@ -8,8 +8,8 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.interpreter.datasets import array_of, is_array, opened
 from qmlir.interpreter.samples import Data, Samples
-from qmlir.interpreter.sources import array_of, is_array, opened
 from qmlir.ir.diagnostics import text_error
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.specialization.inputs import function_of

@@ -39,20 +39,18 @@ from qmlir.interpreter.progress import bar
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.ir.diagnostics import op_error, printable, text_error, without_remarks
 from qmlir.ir.provenance import Origin, origins_of, set_origins
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.passmanager.pipeline import Pipeline
-from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import COMPILE
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.compiler import checked_isa, temporary_program
-from qmlir.targets.cpu.scheduled.candidates import candidates
 from qmlir.targets.cpu.scheduled.kernel_interleave import KernelInterleave
-from qmlir.targets.cpu.scheduled.tuning_file import TunedKernel, kernel_identity, key_of
+from qmlir.targets.cpu.scheduled.schedule import TunedKernel, candidates, kernel_identity, key_of
 from qmlir.targets.cpu.timing import time_steps
 from qmlir.targets.cpu.tuned import OnTrouble, read_store, store_path, write_store
 from qmlir.text.data import parse_data
-from qmlir.text.readable import Readable
-from qmlir.text.tables import aligned, counted
+from qmlir.text.tables import Readable, aligned, counted
 from qmlir.workflows.cluster.opening import Cluster, workers_of
 from qmlir.workflows.loading import takes_model
 

@@ -21,8 +21,8 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import Kind, kind_of
-from qmlir.dialects.nn.ops.elementwise import BinaryOp, UnaryOp
-from qmlir.dialects.nn.ops.movement import ConcatOp
+from qmlir.dialects.nn.elementwise.ops import BinaryOp, UnaryOp
+from qmlir.dialects.nn.movement.ops import ConcatOp
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Data, Run, Samples
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -30,11 +30,10 @@ from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, pr
 from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import outputs_of
+from qmlir.quantization.predicates import computed_operands
 from qmlir.quantization.profiles.keys import ENTRY
-from qmlir.quantization.residual import computed_operands
 from qmlir.specialization.inputs import function_of
-from qmlir.text.readable import Readable
-from qmlir.text.tables import counted
+from qmlir.text.tables import Readable, counted
 from qmlir.workflows.comparison.compare import ValueComparison, arguments_of, compare
 from qmlir.workflows.comparison.errors import FEWEST_CLASSES, MOST_CLASSES, TopOne
 from qmlir.workflows.comparison.names import module_names

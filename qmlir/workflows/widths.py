@@ -14,15 +14,15 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from qmlir.arithmetic.integers import integer_limits
+from qmlir.arithmetic.arrays import integer_limits
 from qmlir.arithmetic.schemes import Storage
-from qmlir.dialects.quant.sizes import elements_of
+from qmlir.dialects.quant.infer import elements_of
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.verification import verify
 from qmlir.passes.quantized.quant_assign_types import take_apart
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import QUANTIZE, QuantizeOptions
 from qmlir.quantization.choice import Choice
 from qmlir.quantization.decide import decide

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import IntegerType, Signedness, f32
 
 import qmlir
 from qmlir.arithmetic.schemes import Grid, Scheme, Storage, parameters, scheme_names
-from qmlir.dialects.quant.interpret import dequantize, quantize
+from qmlir.dialects.quant.evaluate import dequantize, quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import tensor
 from qmlir.quantization.report import coverage

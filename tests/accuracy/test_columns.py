@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.interpreter.run import interpret
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import quantize_pipeline
 from tests.support.emitted import parsed
 

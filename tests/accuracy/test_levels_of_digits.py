@@ -8,9 +8,9 @@ from xdsl.dialects.builtin import ModuleOp
 from benchmarks.accuracy import MODELS, Digits
 from qmlir.environment import default_environment
 from qmlir.interpreter.execution import Execution
-from qmlir.passmanager.execution import VerifyExecution
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.passmanager.verification import VerifyExecution
 from qmlir.pipelines import COMPILE
 
 pytestmark = pytest.mark.skipif(not MODELS.is_dir(), reason="the trained models are not here")

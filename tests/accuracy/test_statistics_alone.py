@@ -9,7 +9,7 @@ from benchmarks.accuracy import MODELS, Digits
 from benchmarks.architectures import random_inputs, with_random_weights
 from benchmarks.subjects import batch_axis
 from qmlir.interpreter.samples import Data
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import QUANTIZE, quantize_lowering
 
 SAMPLES = 8

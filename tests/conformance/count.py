@@ -18,8 +18,8 @@ from pathlib import Path
 from onnx import AttributeProto, GraphProto
 from onnx.backend.test.runner import Runner
 
-from qmlir.dialects.nn.ops.island import OnnxIslandOp
-from qmlir.targets.hybrid import HybridProgram
+from qmlir.dialects.nn.island.ops import OnnxIslandOp
+from qmlir.targets.heterogeneous import HybridProgram
 from tests.conformance.backend import QmlirBackend
 from tests.conformance.cases import Case, node_cases
 from tests.conformance.test_compiled import NOT_COMPILED, run_compiled

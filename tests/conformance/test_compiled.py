@@ -17,7 +17,7 @@ from qmlir import registry
 from qmlir.ir.signature import inputs_of
 from qmlir.specialization.inputs import function_of
 from qmlir.targets.cpu.compiler import Program
-from qmlir.targets.hybrid import HybridProgram
+from qmlir.targets.heterogeneous import HybridProgram
 from tests.conformance.backend import QmlirBackend, QmlirRep, given
 from tests.conformance.cases import Case, node_cases
 from tests.conformance.test_onnx_backend import NOT_PASSING, is_outside, read_reasons

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.elementwise import CastOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.elementwise.ops import CastOp
 from qmlir.dialects.quant.ops import CastOperation
 from qmlir.dialects.quant.types import UniformType
 from qmlir.ir.builtin_types import element_of

@@ -11,9 +11,8 @@ from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.signature import inputs_of
 from qmlir.ir.verification import verify
-from qmlir.specialization.flow import parameter_inputs
 from qmlir.specialization.inputs import function_of
-from qmlir.specialization.specialize import specialize
+from qmlir.specialization.specialize import parameter_inputs, specialize
 from tests.conformance.backend import QmlirBackend, given
 from tests.conformance.cases import node_cases
 from tests.conformance.test_onnx_backend import NOT_PASSING

@@ -16,7 +16,7 @@ import numpy as np
 import qmlir
 from qmlir.targets.cpu import cache as program_cache
 from qmlir.targets.cpu.saved import cards_in
-from qmlir.targets.cpu.scheduled.tuning_file import TunedKernel, Tuning, tuning_text
+from qmlir.targets.cpu.scheduled.schedule import TunedKernel, Tuning, tuning_text
 from qmlir.text.data import JsonValue
 from qmlir.text.files import INTERRUPTED
 from qmlir.text.writing import LIST, Derived, _List, check_whole  # pyright: ignore[reportPrivateUsage]

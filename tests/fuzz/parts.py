@@ -10,8 +10,8 @@ import numpy as np
 from qmlir.arithmetic.optimizers import Optimizer, OptimizerKind
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.interpreter.jobs.kept import read_part, write_part
+from qmlir.interpreter.observers import Ranges
 from qmlir.interpreter.profile_parts import ProfilePart
-from qmlir.interpreter.recording import Ranges
 from qmlir.workflows import outputs
 from qmlir.workflows.finetuning import HeldOutFigures, _State  # pyright: ignore[reportPrivateUsage]
 from tests.fuzz.damage import damage_bytes, damage_json

@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 
 from qmlir.pipelines import COMPILE
-from qmlir.text.splitting import split_source
+from qmlir.text.parsing import split_source
 from qmlir.tools import qmlir_cli, qmlir_opt
 from qmlir.tools.lsp.document import Document
 from tests.fuzz.damage import damage_bytes

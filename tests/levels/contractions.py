@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from qmlir.dialects.nn.ops import contraction
-from qmlir.dialects.nn.ops.einsum import EinsumOp
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.contraction.ops import EinsumOp
 from tests.levels.graph import ACCUMULATOR_BITS, MOST_BITS, MOST_PRODUCTS, UP_TO_16, Graph, Value
 from tests.levels.row import need
 

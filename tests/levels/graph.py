@@ -30,22 +30,22 @@ from qmlir import registry
 from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale
 from qmlir.arithmetic.schemes import Grid, Scheme, Storage, parameters, scheme_names
 from qmlir.dialects.kernel.attributes import RequantizeAttr
+from qmlir.dialects.nn.attention.ops import AttentionOp
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.building import build
-from qmlir.dialects.nn.ops.attention import AttentionOp
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.contraction import MatMulOp
-from qmlir.dialects.nn.ops.elementwise import MulOp
-from qmlir.dialects.nn.ops.recurrent import RecurrentOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction.ops import MatMulOp
+from qmlir.dialects.nn.elementwise.ops import MulOp
+from qmlir.dialects.nn.recurrent.ops import RecurrentOp
 from qmlir.dialects.nn.requantize import decompose, may_requantize, verify_requantization
-from qmlir.dialects.quant.interpret import dequantize
+from qmlir.dialects.quant.evaluate import dequantize
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.interpreter.random_inputs import random_array
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.values import check_value
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.ir.control import captured
+from qmlir.ir.control_flow import captured
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.evaluation import evaluate

@@ -10,8 +10,10 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import Attribute
 
+from qmlir.dialects.nn.attention import ops as attention
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.ops import attention, normalization, softmax
+from qmlir.dialects.nn.normalization import ops as normalization
+from qmlir.dialects.nn.softmax import ops as softmax
 from tests.levels.graph import MOST_ELEMENTS, Graph, Value
 from tests.levels.row import Make, Row, need
 

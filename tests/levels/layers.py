@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 
-from qmlir.dialects.nn.ops.recurrent import ACTIVATIONS, GruOp, LstmOp, RecurrentOp, RnnOp
+from qmlir.dialects.nn.recurrent.ops import ACTIVATIONS, GruOp, LstmOp, RecurrentOp, RnnOp
 from tests.levels.graph import Graph, RejectedError, Value
 
 MOST_STEPS = 3

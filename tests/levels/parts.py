@@ -14,8 +14,8 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from qmlir import registry
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.contraction import ConvOp, MatMulOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction.ops import ConvOp, MatMulOp
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.evaluation import evaluate

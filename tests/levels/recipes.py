@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.ops.contraction import BiasedContractionOp, ConvOp, ConvTransposeOp, FullyConnectedOp, MatMulOp
-from qmlir.dialects.nn.ops.elementwise import AddOp
+from qmlir.dialects.nn.contraction.ops import BiasedContractionOp, ConvOp, ConvTransposeOp, FullyConnectedOp, MatMulOp
+from qmlir.dialects.nn.elementwise.ops import AddOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.signature import inputs_of

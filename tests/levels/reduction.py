@@ -11,10 +11,10 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.interpreter.machine import Listener
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.interpreter.interpreter import Listener
 from qmlir.interpreter.run import interpret
-from qmlir.ir.control import captured
+from qmlir.ir.control_flow import captured
 from qmlir.ir.signature import Port, inputs_of, set_ports
 from tests.levels.stages import Failure, Stage, failure_of
 

@@ -7,7 +7,11 @@ from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.builtin import IndexType, TensorType, i1, i64
 from xdsl.ir import Block, Region, SSAValue
 
-from qmlir.dialects.nn.ops import elementwise, indexing, logic, movement, reduction
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.indexing import ops as indexing
+from qmlir.dialects.nn.logic import ops as logic
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.reduction import ops as reduction
 from tests.levels.graph import Graph, RejectedError, Value
 from tests.levels.row import Make, Row, need
 

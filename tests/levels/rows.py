@@ -14,20 +14,18 @@ from xdsl.dialects.builtin import TensorType, i1, i64
 
 from qmlir import registry
 from qmlir.dialects import operations_in
+from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.base import Kind, NnOp
-from qmlir.dialects.nn.ops import (
-    activations,
-    elementwise,
-    expansion,
-    indexing,
-    movement,
-    normalization,
-    pooling,
-    reduction,
-    resizing,
-    selection,
-    softmax,
-)
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.expansion import ops as expansion
+from qmlir.dialects.nn.indexing import ops as indexing
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.normalization import ops as normalization
+from qmlir.dialects.nn.pooling import ops as pooling
+from qmlir.dialects.nn.reduction import ops as reduction
+from qmlir.dialects.nn.resizing import ops as resizing
+from qmlir.dialects.nn.selection import ops as selection
+from qmlir.dialects.nn.softmax import ops as softmax
 from tests.levels import contractions
 from tests.levels.contractions import windows_of
 from tests.levels.graph import Graph, Value

@@ -7,8 +7,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.ops import activations, contraction, elementwise, movement, reduction
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.reduction import ops as reduction
 from tests.levels.contractions import bias_of, need_sums_in_64_bits
 from tests.levels.graph import MOST_PRODUCTS, Graph, Value
 from tests.levels.row import Make, Row, need

@@ -17,7 +17,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 
 from benchmarks.emitted import BUILDS, run_c
 from qmlir import emit
-from qmlir.analysis.readings import ranges_of
+from qmlir.analysis.operand_accesses import ranges_of
 from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.kernel.ops import shaped
@@ -25,7 +25,7 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.differences import Changed, changed_output, first_changed
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError, text_error
-from qmlir.ir.preservation import ROUNDED
+from qmlir.ir.passes import ROUNDED
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline

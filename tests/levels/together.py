@@ -12,7 +12,7 @@ from xdsl.ir import Block, Region, SSAValue
 from qmlir.interpreter.differences import first_changed
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.ir.preservation import ROUNDED
+from qmlir.ir.passes import ROUNDED
 from qmlir.ir.signature import Port, inputs_of, outputs_of, set_ports
 from tests.levels.generator import Case
 from tests.levels.stages import Stage

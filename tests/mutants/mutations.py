@@ -24,10 +24,10 @@ SUBJECTS = (
     *(f"qmlir/targets/{part}/**/*.py" for part in ("cpu/scheduled", "cpu/loops", "partitioning")),
     *(f"qmlir/dialects/*/{room}" for room in ("canonicalize.py", "canonicalize/*.py", "lower.py", "lower/*.py")),
     *(f"qmlir/dialects/*/{room}" for room in ("decompose/*.py", "raising/*.py", "lowering/*.py", "requantize.py")),
-    "qmlir/dialects/quant/uniform.py",
-    "qmlir/ir/affine_bounds.py",
-    "qmlir/ir/type_conversion.py",
-    "qmlir/ir/dominance.py",
+    "qmlir/dialects/quant/types.py",
+    "qmlir/ir/builtin_types.py",
+    "qmlir/ir/conversion.py",
+    "qmlir/ir/verification.py",
 )
 """Passes, lowerings, canonicalizations, and what they ask."""
 

@@ -42,7 +42,7 @@ def test_statements() -> None:
 
 
 def test_every_mutant_of_a_module_compiles_to_another_tree() -> None:
-    path = "qmlir/targets/cpu/scheduled/bufferization/slices.py"
+    path = "qmlir/targets/cpu/scheduled/bufferization/aliases.py"
     mutants = list(mutants_of(path))
     assert len({each.key for each in mutants}) == len(mutants) > 50
     codes = {compile(applied(each), path, "exec").co_consts for each in mutants}
@@ -59,7 +59,7 @@ def test_a_seed_draws_the_same_whatever_else_there_is() -> None:
 
 def test_the_command_kills_and_lists_survivors() -> None:
     """The tests of slices notice that slices are no longer apart; what they do not call, they cannot notice."""
-    path = "qmlir/targets/cpu/scheduled/bufferization/slices.py"
+    path = "qmlir/targets/cpu/scheduled/bufferization/aliases.py"
     before = (ROOT / path).read_bytes()
     noticed, unnoticed = (
         "DYNAMIC_INDEX in each  ->  DYNAMIC_INDEX not in each",
@@ -79,7 +79,7 @@ def test_the_command_kills_and_lists_survivors() -> None:
 def test_an_explanation_whose_code_has_changed_has_no_mutant() -> None:
     """The command lists those, and those that are killed; so that who changes code need not run it, no test does."""
     entry = Explained(
-        "qmlir/targets/cpu/scheduled/bufferization/slices.py",
+        "qmlir/targets/cpu/scheduled/bufferization/aliases.py",
         "is_static",
         "_ranges(op) is not None",
         "_ranges(op) is None",

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from qmlir.dialects.nn.ops.activations import ReluOp
+from qmlir.dialects.nn.activations.ops import ReluOp
 
 
 @dataclass(frozen=True)

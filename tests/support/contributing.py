@@ -14,7 +14,7 @@ from xdsl.universe import Universe
 from qmlir.arithmetic.calibrators import Range
 from qmlir.arithmetic.schemes import Grid
 from qmlir.arithmetic.statistics import Statistics
-from qmlir.dialects.nn.ops.activations import SigmoidOp, TanhOp
+from qmlir.dialects.nn.activations.ops import SigmoidOp, TanhOp
 from qmlir.registry import INTERFACE, Contribution
 
 

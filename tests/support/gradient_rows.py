@@ -10,25 +10,23 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, f64
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.activations import ops as activations
+from qmlir.dialects.nn.attention import ops as attention
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.ops import (
-    activations,
-    attention,
-    contraction,
-    einsum,
-    elementwise,
-    expansion,
-    indexing,
-    movement,
-    normalization,
-    pooling,
-    recurrent,
-    reduction,
-    resizing,
-    selection,
-    softmax,
-    training,
-)
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.contraction import ops as einsum
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.expansion import ops as expansion
+from qmlir.dialects.nn.indexing import ops as indexing
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.normalization import ops as normalization
+from qmlir.dialects.nn.pooling import ops as pooling
+from qmlir.dialects.nn.recurrent import ops as recurrent
+from qmlir.dialects.nn.reduction import ops as reduction
+from qmlir.dialects.nn.resizing import ops as resizing
+from qmlir.dialects.nn.selection import ops as selection
+from qmlir.dialects.nn.softmax import ops as softmax
+from qmlir.dialects.nn.training import ops as training
 from qmlir.ir.interfaces import Domain
 from tests.support.gradients import Drawn, Random, Row
 from tests.support.gradients_by_torch import (

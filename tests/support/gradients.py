@@ -15,7 +15,7 @@ from qmlir.dialects.nn.base import PLAIN_FLOATS, NnOp
 from qmlir.dialects.nn.building import build
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.signature import Port, inputs_of, set_ports
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.specialization.inputs import function_of
 
 Random = np.random.Generator

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.ops import (
-    elementwise,
-    reduction,
-)
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.reduction import ops as reduction
 
 Torch = Any
 

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.dialects.nn.ops.recurrent import ACTIVATIONS
+from qmlir.dialects.nn.recurrent.ops import ACTIVATIONS
 from tests.support.composites import SEEDS, inline, module_of, tensor
 
 GATES = {"rnn": 1, "lstm": 4, "gru": 3}

@@ -8,12 +8,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.requantize import quantized_type
-from qmlir.dialects.quant.interpret import dequantize
-from qmlir.dialects.quant.interpret import quantize as to_codes
-from qmlir.quantization.rounded_weights import RoundedWeight
+from qmlir.dialects.quant.evaluate import dequantize
+from qmlir.dialects.quant.evaluate import quantize as to_codes
 from qmlir.quantization.settings import QuantizeSettings
+from qmlir.quantization.weights import RoundedWeight
 from qmlir.workflows.calibrated import stages_of
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.repairing import (

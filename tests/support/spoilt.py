@@ -8,7 +8,7 @@ from xdsl.universe import Universe
 
 from qmlir.dialects.kernel.custom import CustomKernel
 from qmlir.dialects.kernel.lowering.lowering import Lowering
-from qmlir.dialects.nn.ops.elementwise import UnaryOp
+from qmlir.dialects.nn.elementwise.ops import UnaryOp
 from qmlir.registry import INTERFACE, Contribution
 
 

@@ -6,7 +6,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import BytesAttr, ModuleOp
 from xdsl.passes import ModulePass
 
-from qmlir.dialects.nn.ops.activations import ReluOp
+from qmlir.dialects.nn.activations.ops import ReluOp
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 from onnx import ModelProto, TensorProto, numpy_helper, shape_inference
 
-from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
+from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
 
 
 def as_unsigned(array: np.ndarray) -> np.ndarray:

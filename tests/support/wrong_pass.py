@@ -11,11 +11,11 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.universe import Universe
 
-from qmlir.dialects.nn.ops.activations import ReluOp
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.elementwise import AbsOp, MulOp
-from qmlir.dialects.nn.ops.softmax import SoftmaxOp
-from qmlir.ir.preservation import MEANING, ROUNDED, Preservation
+from qmlir.dialects.nn.activations.ops import ReluOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.elementwise.ops import AbsOp, MulOp
+from qmlir.dialects.nn.softmax.ops import SoftmaxOp
+from qmlir.ir.passes import MEANING, ROUNDED, Preservation
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from qmlir.ir.float_reasons import FloatCause
 from qmlir.pipelines import PIPELINES
 from qmlir.registry.contribution import FIELDS
 from qmlir.registry.package import GROUPS
-from qmlir.tools.streams import actions_of, metavar_of
+from qmlir.tools.stdio import actions_of, metavar_of
 from tests.support.documents import ROOT, anchors
 
 TESTS = ROOT / "tests"

@@ -13,10 +13,10 @@ from qmlir import registry
 from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.dialects.quant.types import AnyQuantizedType, CalibratedQuantizedType, UniformQuantizedType
 from qmlir.environment import default_environment
-from qmlir.ir.budgets import BUDGETS
+from qmlir.ir.limits import BUDGETS
 from qmlir.levels import LEVELS, Element, Level, check_level
 from qmlir.pipelines import COMPILE
-from qmlir.quantization.spellings import FOREIGN
+from qmlir.quantization.recipe_text import FOREIGN
 from qmlir.text.parsing import parse_module
 from tests.support.documents import ROOT, hold, rows_of, table_at
 

@@ -22,7 +22,7 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.verification import verify
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, module_text

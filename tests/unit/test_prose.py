@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from docs.generator.commands import subcommands
-from qmlir.text.toml import parse_toml
+from qmlir.text.data import parse_toml
 from qmlir.tools import options, qmlir_cli, qmlir_translate
-from qmlir.tools.streams import actions_of
+from qmlir.tools.stdio import actions_of
 
 ROOT = Path(__file__).parents[2]
 RULES = Path(__file__).with_name("prose.toml")

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.erf import erf as erf_of_array
-from qmlir.arithmetic.extremes import maximum, minimum
+from qmlir.arithmetic.arrays import Array, maximum, minimum
 from qmlir.arithmetic.functions import double, single
+from qmlir.arithmetic.functions.erf import erf as erf_of_array
 from qmlir.arithmetic.functions.steps import NUMPY, Definition, FunctionSteps, NumPySteps, Value
 
 _BLOCK = 1 << 14

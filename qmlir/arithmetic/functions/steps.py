@@ -95,7 +95,7 @@ class FunctionSteps(Steps, Protocol):
         ...
 
     def maximum(self, x: Value, other: Value) -> Value:
-        """The larger of a value and another or a number, as `qmlir.arithmetic.extremes` has it."""
+        """The larger of a value and another or a number, as `qmlir.arithmetic.arrays` has it."""
         ...
 
     def minimum(self, x: Value, other: Value) -> Value:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType, Signedness, TensorType
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.calib.interpret import scale_and_zero_point
+from qmlir.dialects.calib.evaluate import scale_and_zero_point
 from qmlir.dialects.calib.ops import METHODS, FakeQuantOp, ObserveOp, StraightThroughOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.inference import AtInference

@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.dialects.calib.ops import FakeQuantOp, RowNormOp, StraightThroughOp
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
-from qmlir.dialects.kernel.lowering.row_norms import normalized
+from qmlir.dialects.kernel.lowering.quantized import normalized
 from qmlir.dialects.kernel.lowering.scalars import STEPS, Scalar
 from qmlir.ir.builtin_types import element_of, shape_of
 

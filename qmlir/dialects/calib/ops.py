@@ -38,7 +38,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.arithmetic.integers import integer_limits
+from qmlir.arithmetic.arrays import integer_limits
 from qmlir.arithmetic.row_norms import RowBounds
 from qmlir.dialects.quant.infer import element_type, expressed_type
 from qmlir.ir.builtin_types import reshaped_like, tensor

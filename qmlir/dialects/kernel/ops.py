@@ -31,7 +31,7 @@ from xdsl.irdl import (
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.arithmetic.integers import integer_limits
+from qmlir.arithmetic.arrays import integer_limits
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.ir.builtin_types import as_integer

@@ -17,9 +17,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
-from qmlir.dialects.kernel.by_rows import MapsElements
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp, WindowedOp
 from qmlir.dialects.kernel.ops import shaped
+from qmlir.dialects.kernel.row_fusion import MapsElements
 from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.kernel.winograd import ByAlgorithmOp, WinogradOp
 from qmlir.ir.builtin_types import integer_list

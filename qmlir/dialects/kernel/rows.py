@@ -41,8 +41,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 from xdsl.utils.test_value import create_ssa_value
 
-from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.integers import integer_limits
+from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.ir.evaluation import RunsRegions, evaluate
 

@@ -157,7 +157,7 @@ class Variant:
     short_steps: int = 0
     """The steps whose products are added in 16 bits, neighbours together, before 32 bits take them; 0 where none are.
 
-    Where `weight_bits` doesn't prove that they fit, the weights themselves have to (`qmlir.analysis.short_sums`)."""
+    Where `weight_bits` doesn't prove that they fit, the weights themselves have to (`qmlir.analysis.contraction_ranges`)."""
 
     most_terms: int | None = None
     """The most terms of a sum, where its width is not all that limits them."""

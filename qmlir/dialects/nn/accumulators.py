@@ -17,8 +17,8 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.exact_sums import limits_of_products, limits_of_sums
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.contraction import BiasedContractionOp, ConvOp, ConvTransposeOp, FullyConnectedOp, MatMulOp
-from qmlir.dialects.nn.ops.elementwise import AddOp
+from qmlir.dialects.nn.contraction.ops import BiasedContractionOp, ConvOp, ConvTransposeOp, FullyConnectedOp, MatMulOp
+from qmlir.dialects.nn.elementwise.ops import AddOp
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import element_of, shape_of

@@ -33,14 +33,13 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir import registry
-from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.integers import integer_limits
+from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.dialects.nn.assembly import SEGMENT_SIZES, parse_operation, print_operation
 from qmlir.dialects.nn.requantize import Requantizing, verify_requantization
 from qmlir.dialects.nn.types import StringType
 from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType, UniformFloatType
-from qmlir.ir.builtin_types import AnyTensor, element_of, integer_list, ranked_tensor, shape_of
+from qmlir.ir.builtin_types import AnyTensor, as_small_float, element_of, integer_list, ranked_tensor, shape_of
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.evaluation import operand_groups
 from qmlir.ir.float_reasons import FloatCause
@@ -55,7 +54,6 @@ from qmlir.ir.interfaces import (
     Replacement,
     Slot,
 )
-from qmlir.ir.small_floats import as_small_float
 
 PLAIN_FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 """The float types that operations compute with."""

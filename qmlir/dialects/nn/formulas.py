@@ -2,7 +2,7 @@
 
 A formula is written over `FunctionSteps`: on arrays it computes, on scalars it writes the body of a structured
 operation, with the same bits, as both take the same steps in the same order. None overflows on the way. One more
-activation is its formula here, its row in `FORMULAS`, and its row in `qmlir.onnx.mirrored`.
+activation is its formula here, its row in `FORMULAS`, and its row in `qmlir.onnx.one_to_one`.
 
 Composites among them are not taken apart: their parts would round f16 and bf16 one by one, they themselves round once.
 """
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.functions.steps import FunctionSteps, Value
-from qmlir.dialects.nn.ops import activations, elementwise
+from qmlir.dialects.nn.activations import ops as activations
+from qmlir.dialects.nn.elementwise import ops as elementwise
 
 # --- Formulas: of values, then of numbers, which are the properties of the operation ----------------------------------
 

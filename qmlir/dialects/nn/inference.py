@@ -11,10 +11,10 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.normalization import BatchNormOp
-from qmlir.dialects.nn.ops.training import BatchNormTrainingOp, DropoutOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.normalization.ops import BatchNormOp
 from qmlir.dialects.nn.terms import Site
+from qmlir.dialects.nn.training.ops import BatchNormTrainingOp, DropoutOp
 
 AtInference = Callable[[Site, Any], Sequence[SSAValue | None]]
 

@@ -16,8 +16,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation, opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.arithmetic.qlinear import MOST, Affine
-from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale, fixed_point, power_of_two_shift
+from qmlir.arithmetic.requantization import MOST, Affine, Mode, Ties, accumulator_scale, fixed_point, power_of_two_shift
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor
@@ -93,7 +92,7 @@ class Requantizing(IRDLOperation, abc.ABC):
         """A bound of the floats that become integers in the mode `qlinear`; `None` where it has no such arithmetic.
 
         `values` are the parameters of its operands and its result. The arithmetic is that of ONNX Runtime's operators
-        on 8 bits (`qmlir.arithmetic.qlinear`), and products go by it as by any mode. Raises `ValueError` for a ratio of
+        on 8 bits (`qmlir.arithmetic.requantization`), and products go by it as by any mode. Raises `ValueError` for a ratio of
         scales that no f32 holds.
         """
         return None

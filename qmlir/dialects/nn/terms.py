@@ -14,8 +14,12 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp, plain_type
 from qmlir.dialects.nn.building import Operand, build
-from qmlir.dialects.nn.ops import elementwise, expansion, movement, reduction, shapes
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.expansion import ops as expansion
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.reduction import ops as reduction
+from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.provenance import origins_of, set_origins

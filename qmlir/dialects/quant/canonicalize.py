@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from qmlir.dialects.quant.evaluate import dequantize, quantize
 from qmlir.dialects.quant.infer import element_type, storage_dtype
-from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
 

@@ -17,8 +17,7 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType, Signedness
 from xdsl.ir import Attribute
 from xdsl.parser import AttrParser
 
-from qmlir.ir.builtin_types import as_integer
-from qmlir.ir.small_floats import SmallFloat, as_small_float
+from qmlir.ir.builtin_types import SmallFloat, as_integer, as_small_float
 
 Floats = npt.NDArray[np.float64]
 

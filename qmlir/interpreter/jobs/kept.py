@@ -14,8 +14,7 @@ from typing import Any
 
 from qmlir.interpreter.jobs.job import Job, Workers, content_digest
 from qmlir.ir.diagnostics import text_error
-from qmlir.text.access import check_output
-from qmlir.text.files import read_regular
+from qmlir.text.files import check_output, read_regular
 from qmlir.text.writing import check_folder, made_folder, write_own
 
 SUFFIX = ".part"

@@ -17,10 +17,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.type import get_element_type_or_self
 
-from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.comparisons import compared_floats, compared_integers, is_nan
-from qmlir.arithmetic.extremes import maximum, minimum
-from qmlir.arithmetic.integers import integer_limits
+from qmlir.arithmetic.arrays import Array, compared_floats, compared_integers, integer_limits, is_nan, maximum, minimum
 from qmlir.interpreter.upstream.scalars import (
     dtype_of,
     float_of_integer,

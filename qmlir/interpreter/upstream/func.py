@@ -5,7 +5,7 @@ from typing import Any
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation
 
-from qmlir.interpreter.machine import Frame
+from qmlir.interpreter.interpreter import Frame
 from qmlir.ir.evaluation import Evaluator, RunsRegions
 
 

@@ -25,10 +25,9 @@ from xdsl.utils.type import get_element_type_or_self
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.ops import JoinOp, ReciprocalRootOp, RequantizeOp
 from qmlir.dialects.kernel.rows import RowReduceOp
-from qmlir.interpreter.machine import Frame
+from qmlir.interpreter.interpreter import Frame
 from qmlir.interpreter.upstream.scalars import is_array, scalar_of
-from qmlir.ir.affine_bounds import lies_outside
-from qmlir.ir.builtin_types import integer_list
+from qmlir.ir.builtin_types import integer_list, lies_outside
 from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable
 
 _ELEMENTWISE_DIALECTS = ("arith", "math")

@@ -14,8 +14,8 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.type import get_element_type_or_self
 
+from qmlir.arithmetic.arrays import sum_to_odd
 from qmlir.arithmetic.functions import FUNCTIONS
-from qmlir.arithmetic.fused import sum_to_odd
 from qmlir.interpreter.upstream.arith import elementwise, exact, has_any, of_floats
 from qmlir.interpreter.upstream.scalars import is_array, round_to, signed, unsigned, width_of, wrap
 from qmlir.ir.evaluation import Evaluator, RunsRegions

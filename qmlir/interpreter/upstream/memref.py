@@ -22,9 +22,9 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.interpreter.machine import Frame, Interpreter
+from qmlir.interpreter.interpreter import Frame, Interpreter
 from qmlir.interpreter.upstream.arith import dense_value
-from qmlir.interpreter.upstream.places import (
+from qmlir.interpreter.upstream.indexing import (
     Place,
     check_place,
     check_shape,

@@ -14,8 +14,7 @@ from xdsl.dialects.builtin import IndexType, IntegerType, Signedness, i1
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.integers import wrapped
+from qmlir.arithmetic.arrays import Array, wrapped
 from qmlir.interpreter.values import check_size
 from qmlir.ir.builtin_types import as_integer
 from qmlir.text.elements import dense_dtype

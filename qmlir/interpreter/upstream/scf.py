@@ -7,7 +7,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.interpreter.machine import Frame
+from qmlir.interpreter.interpreter import Frame
 from qmlir.interpreter.upstream.scalars import signed, wrap
 from qmlir.ir.evaluation import Evaluator, RunsRegions
 

@@ -13,8 +13,8 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.interpreter.machine import Frame
-from qmlir.interpreter.upstream.places import (
+from qmlir.interpreter.interpreter import Frame
+from qmlir.interpreter.upstream.indexing import (
     Place,
     check_place,
     check_shape,

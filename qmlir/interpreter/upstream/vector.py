@@ -15,8 +15,8 @@ from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.upstream.arith import BINARY
+from qmlir.interpreter.upstream.indexing import Place, check_place, mixed, slices
 from qmlir.interpreter.upstream.math import fused_multiply_add
-from qmlir.interpreter.upstream.places import Place, check_place, mixed, slices
 from qmlir.interpreter.upstream.scalars import dtype_of, is_array, scalar_of, unwritten_value
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable

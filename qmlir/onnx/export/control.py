@@ -15,10 +15,10 @@ from xdsl.dialects.builtin import TensorType, i1, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.ir.control import CONTROL, known_bound
+from qmlir.ir.control_flow import CONTROL, known_bound
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
 from qmlir.onnx.export.emission import value_info

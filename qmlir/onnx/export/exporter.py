@@ -17,10 +17,10 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from qmlir import registry
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import op_error, text_error, unknown
-from qmlir.ir.foreign import faults_from_outside
+from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.onnx.export import metadata
@@ -40,10 +40,10 @@ from qmlir.onnx.export.emission import (
 from qmlir.onnx.export.forms.choosing import exporter_of
 from qmlir.onnx.export.functions import Group, with_functions
 from qmlir.onnx.export.naming import ValueNames, hint_of, names_of
-from qmlir.onnx.export.unsigned import unsigned_values
+from qmlir.onnx.export.signed_as_unsigned import unsigned_values
 from qmlir.onnx.export.writing import packed_constants, written
 from qmlir.onnx.order import nodes_within, subgraphs, used_tensors
-from qmlir.quantization.profiles.attached import STATS
+from qmlir.quantization.profiles.attributes import STATS
 
 NEWEST_OPSET = defs.onnx_opset_version()
 

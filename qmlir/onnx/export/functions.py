@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, helper
 from xdsl.ir import Operation
 
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.ir.provenance import origins_of
 from qmlir.onnx.export.naming import ValueNames
 

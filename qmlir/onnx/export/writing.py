@@ -13,18 +13,18 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.interpret.quantized.parameters import requantization_of
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.evaluation.parameters import requantization_of
 from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.onnx.export import metadata
 from qmlir.onnx.export.emission import Exporter, ExportForm, Outgoing, Settings, packed_type, tensor_proto
-from qmlir.onnx.export.forms.between_casts import can_be_between_casts
 from qmlir.onnx.export.forms.choosing import write, write_constant
-from qmlir.onnx.export.unsigned import Twin, shifted_constant
-from qmlir.onnx.suffixes import ONNX_SUFFIXES, TEXT_SUFFIXES
+from qmlir.onnx.export.forms.qdq import can_be_between_casts
+from qmlir.onnx.export.signed_as_unsigned import Twin, shifted_constant
+from qmlir.onnx.filenames import ONNX_SUFFIXES, TEXT_SUFFIXES
 from qmlir.text.files import read_regular
 from qmlir.text.weights import ExternalWeightsAttr
 from qmlir.text.writing import Derived, check_file, write_file, write_with_derived

@@ -1,13 +1,13 @@
-"""Activation functions with more than a row in `qmlir.onnx.mirrored`."""
+"""Activation functions with more than a row in `qmlir.onnx.one_to_one`."""
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.ops import activations as ops
-from qmlir.dialects.nn.ops.movement import UnsqueezeOp
+from qmlir.dialects.nn.activations import ops
+from qmlir.dialects.nn.movement.ops import UnsqueezeOp
 from qmlir.onnx.export.emission import Exporter, Outgoing
-from qmlir.onnx.mirrored import Mirrored
 from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.one_to_one import Mirrored
 
 SWISH_SINCE = 24
 

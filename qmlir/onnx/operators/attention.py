@@ -6,11 +6,10 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i1, i64
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.infer.movement import normalized_axis
-from qmlir.dialects.nn.ops import attention as ops
-from qmlir.dialects.nn.ops.elementwise import AddOp, ModOp
-from qmlir.dialects.nn.ops.indexing import ScatterElementsOp
-from qmlir.dialects.nn.ops.movement import ReshapeOp, TransposeOp, UnsqueezeOp
+from qmlir.dialects.nn.attention import ops
+from qmlir.dialects.nn.elementwise.ops import AddOp, ModOp
+from qmlir.dialects.nn.indexing.ops import ScatterElementsOp
+from qmlir.dialects.nn.movement.ops import ReshapeOp, TransposeOp, UnsqueezeOp, normalized_axis
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of, data_type
 from qmlir.onnx.node import Importer, Node

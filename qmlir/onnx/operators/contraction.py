@@ -6,8 +6,9 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.ops import contraction as ops
-from qmlir.dialects.nn.ops import elementwise, movement
+from qmlir.dialects.nn.contraction import ops
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.movement import ops as movement
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import MATRIX, Exporter, Outgoing
 from qmlir.onnx.node import Importer, Node

@@ -15,8 +15,11 @@ from xdsl.dialects.builtin import IntegerType, Signedness, f32
 from xdsl.ir import SSAValue
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.ops import contraction, dynamic, elementwise, movement
-from qmlir.dialects.nn.ops.recurrent import DynamicLstmOp
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.dynamic import ops as dynamic
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.recurrent.ops import DynamicLstmOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
 from qmlir.onnx.export.emission import MICROSOFT

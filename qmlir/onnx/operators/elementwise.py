@@ -1,4 +1,4 @@
-"""Elementwise arithmetic with more than a row in `qmlir.onnx.mirrored`."""
+"""Elementwise arithmetic with more than a row in `qmlir.onnx.one_to_one`."""
 
 from functools import partial
 from typing import Any
@@ -7,13 +7,12 @@ import numpy as np
 from xdsl.dialects.builtin import Float8E8M0FNUType, Float32Type, Signedness, TensorType, f64, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qmlir.dialects.nn.ops import elementwise as ops
-from qmlir.dialects.nn.ops.logic import BitShiftOp
-from qmlir.ir.builtin_types import as_integer, element_of
-from qmlir.ir.small_floats import as_small_float
+from qmlir.dialects.nn.elementwise import ops
+from qmlir.dialects.nn.logic.ops import BitShiftOp
+from qmlir.ir.builtin_types import as_integer, as_small_float, element_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, data_type, is_integer
-from qmlir.onnx.mirrored import Mirrored
 from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.one_to_one import Mirrored
 
 BIT_CAST_SINCE, SIGNED_SHIFT_SINCE = 26, 28
 

@@ -6,10 +6,10 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
-from qmlir.dialects.nn.ops import expansion as ops
-from qmlir.dialects.nn.ops import shapes
-from qmlir.dialects.nn.ops.training import DropoutOp
+from qmlir.dialects.nn.elementwise.ops import broadcast_shapes
+from qmlir.dialects.nn.expansion import ops
+from qmlir.dialects.nn.shapes import ops as shapes
+from qmlir.dialects.nn.training.ops import DropoutOp
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of

@@ -2,7 +2,7 @@
 
 Where scales and zero points are constants, each becomes the `nn` operation of quantized values; what differs from the
 default arithmetic in the order of its f32 steps says so by `requantize = #kernel.requantize<qlinear>`
-(`qmlir.arithmetic.qlinear`). Where they are known at run time only, the operator is refused in one line.
+(`qmlir.arithmetic.requantization`). Where they are known at run time only, the operator is refused in one line.
 
 Read in onnxruntime/contrib_ops/cpu/quantization/: QGemm multiplies by `f32(f32(f32(alpha * s_a) * s_b) / s_y)` and adds
 the zero point after rounding, as QLinearConv does; QLinearConcat, QLinearWhere and QLinearLeakyRelu are tables of
@@ -18,18 +18,16 @@ from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.requantization import accumulator_scale
+from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.ops import (
-    activations,
-    contraction,
-    elementwise,
-    expansion,
-    movement,
-    pooling,
-    reduction,
-    softmax,
-)
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.expansion import ops as expansion
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.pooling import ops as pooling
+from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.requantize import QLINEAR
+from qmlir.dialects.nn.softmax import ops as softmax
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import shape_of

@@ -15,9 +15,15 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, i64
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.ops import attention, contraction, elementwise, indexing, logic, movement, reduction
-from qmlir.dialects.nn.ops.activations import SigmoidOp
-from qmlir.dialects.nn.ops.expansion import ExpandOp
+from qmlir.dialects.nn.activations.ops import SigmoidOp
+from qmlir.dialects.nn.attention import ops as attention
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.expansion.ops import ExpandOp
+from qmlir.dialects.nn.indexing import ops as indexing
+from qmlir.dialects.nn.logic import ops as logic
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.node import Importer, Node

@@ -12,12 +12,14 @@ from typing import Any, cast
 
 from xdsl.ir import SSAValue
 
+from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.ops import activations, elementwise, movement
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.movement import ops as movement
 from qmlir.ir.builtin_types import shape_of
 from qmlir.onnx.export.emission import MICROSOFT, attribute_names
-from qmlir.onnx.mirrored import MIRRORED
 from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.one_to_one import MIRRORED
 from qmlir.onnx.operators import contraction, pooling
 
 _MIRRORED = (

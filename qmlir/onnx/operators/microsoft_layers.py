@@ -11,18 +11,16 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i32, i64
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.ops import (
-    activations,
-    attention,
-    contraction,
-    elementwise,
-    expansion,
-    indexing,
-    movement,
-    reduction,
-    shapes,
-)
-from qmlir.dialects.nn.ops.normalization import LayerNormOp, RmsNormOp
+from qmlir.dialects.nn.activations import ops as activations
+from qmlir.dialects.nn.attention import ops as attention
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.expansion import ops as expansion
+from qmlir.dialects.nn.indexing import ops as indexing
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.normalization.ops import LayerNormOp, RmsNormOp
+from qmlir.dialects.nn.reduction import ops as reduction
+from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.ir.builtin_types import shape_of
 from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.node import Importer, Node

@@ -8,13 +8,15 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.infer.movement import normalized_axis
-from qmlir.dialects.nn.ops import movement, reduction, shapes
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.movement.ops import normalized_axis
+from qmlir.dialects.nn.reduction import ops as reduction
+from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.onnx.constant_shapes import Copied, resolved_sizes, size_source
 from qmlir.onnx.export.emission import Exporter, Outgoing, number
-from qmlir.onnx.mirrored import Mirrored
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.sizes import Copied, resolved_sizes, size_source
+from qmlir.onnx.one_to_one import Mirrored
 
 SPACE_MODE_SINCE = 28
 

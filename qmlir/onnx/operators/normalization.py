@@ -8,15 +8,16 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qmlir.dialects.nn.infer.movement import normalized_axis
-from qmlir.dialects.nn.ops import elementwise, movement
-from qmlir.dialects.nn.ops import normalization as ops
-from qmlir.dialects.nn.ops.reduction import ReduceMeanOp
-from qmlir.dialects.nn.ops.training import BatchNormTrainingOp
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.movement.ops import normalized_axis
+from qmlir.dialects.nn.normalization import ops
+from qmlir.dialects.nn.reduction.ops import ReduceMeanOp
+from qmlir.dialects.nn.training.ops import BatchNormTrainingOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of, data_type
-from qmlir.onnx.mirrored import Mirrored
 from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.one_to_one import Mirrored
 
 RMS_SINCE = 23
 

@@ -6,7 +6,7 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.ops import pooling as ops
+from qmlir.dialects.nn.pooling import ops
 from qmlir.ir.builtin_types import shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of, number
 from qmlir.onnx.node import Importer, Node

@@ -33,12 +33,13 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.ops import contraction, elementwise, movement
-from qmlir.dialects.nn.ops.constant import storage_element
+from qmlir.dialects.nn.constant.ops import storage_element
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, storage_limits
-from qmlir.ir.builtin_types import as_integer, element_of, shape_of
-from qmlir.ir.small_floats import SmallFloat, as_small_float
+from qmlir.ir.builtin_types import SmallFloat, as_integer, as_small_float, element_of, shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing
 from qmlir.onnx.export.forms.casts import (
     PRECISION_OPSET,

@@ -8,14 +8,14 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, Stri
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.ops import recurrent as ops
-from qmlir.dialects.nn.ops.movement import TransposeOp
+from qmlir.dialects.nn.movement.ops import TransposeOp
+from qmlir.dialects.nn.recurrent import ops
 from qmlir.dialects.quant.infer import spread
 from qmlir.dialects.quant.types import Granularity
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import MICROSOFT, Exporter, Outgoing, attributes_of, container, number, plain_proto
 from qmlir.onnx.export.forms.casts import uniform
-from qmlir.onnx.export.unsigned import UNSIGNED, offset, shifted
+from qmlir.onnx.export.signed_as_unsigned import UNSIGNED, offset, shifted
 from qmlir.onnx.node import Importer, Node
 
 _BATCH_SECOND = (1, 0, 2)

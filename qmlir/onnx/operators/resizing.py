@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, i64
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.base import Kind, kind_of
-from qmlir.dialects.nn.interpret.resizing import Axis, changed_axes, coordinates, weights_of
-from qmlir.dialects.nn.ops import resizing as ops
+from qmlir.dialects.nn.resizing import ops
+from qmlir.dialects.nn.resizing.evaluate import Axis, changed_axes, coordinates, weights_of
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of
 from qmlir.onnx.node import Importer, Node

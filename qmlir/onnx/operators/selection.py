@@ -3,12 +3,13 @@
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.ops import indexing, movement
-from qmlir.dialects.nn.ops import selection as ops
+from qmlir.dialects.nn.indexing import ops as indexing
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.selection import ops
 from qmlir.ir.builtin_types import shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of
-from qmlir.onnx.mirrored import Mirrored
 from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.one_to_one import Mirrored
 from qmlir.onnx.operators.movement import flattened
 
 

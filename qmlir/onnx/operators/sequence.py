@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import UnrankedTensorType
 from xdsl.ir import Operation, SSAValue, TypeAttribute
 
 from qmlir.dialects.nn.building import Operand
-from qmlir.dialects.nn.ops import sequence as ops
+from qmlir.dialects.nn.sequence import ops
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, tensor, unranked_tensor
 from qmlir.onnx.export.emission import Exporter, Outgoing, data_type

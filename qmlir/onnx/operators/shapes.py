@@ -7,8 +7,8 @@ from onnx import TensorProto
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float64Type, TensorType, f32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qmlir.dialects.nn.infer.shapes import range_size
-from qmlir.dialects.nn.ops import shapes as ops
+from qmlir.dialects.nn.shapes import ops
+from qmlir.dialects.nn.shapes.ops import range_size
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing
 from qmlir.onnx.node import Importer, Node

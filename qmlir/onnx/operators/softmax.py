@@ -8,9 +8,9 @@ from ml_dtypes import finfo
 from xdsl.dialects.builtin import DYNAMIC_INDEX, i64
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.infer.movement import normalized_axis
-from qmlir.dialects.nn.ops import softmax as ops
-from qmlir.dialects.nn.ops.shapes import ShapeOp
+from qmlir.dialects.nn.movement.ops import normalized_axis
+from qmlir.dialects.nn.shapes.ops import ShapeOp
+from qmlir.dialects.nn.softmax import ops
 from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of
 from qmlir.onnx.node import Importer, Node
 from qmlir.text.elements import dense_dtype

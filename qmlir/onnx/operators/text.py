@@ -3,7 +3,7 @@
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.ops import text as ops
+from qmlir.dialects.nn.strings import ops
 from qmlir.onnx.node import Importer, Node
 
 LOCALES = ("", "en_US", "en_US.UTF-8")

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from qmlir.dialects.nn.base import Kind, kind_of
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.gradient.reverse import gradients
-from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.builtin_types import element_of
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.expansion import filled

@@ -18,8 +18,12 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.interpret.trees import checked_trees
-from qmlir.dialects.nn.ops import elementwise, indexing, movement, reduction, trees
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.indexing import ops as indexing
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.reduction import ops as reduction
+from qmlir.dialects.nn.trees import ops as trees
+from qmlir.dialects.nn.trees.evaluate import checked_trees
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing
 from qmlir.onnx.node import Importer, Node

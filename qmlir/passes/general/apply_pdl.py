@@ -10,9 +10,8 @@ from xdsl.passes import ModulePass
 
 from qmlir import registry
 from qmlir.ir.diagnostics import nearest_name, text_error
-from qmlir.ir.preservation import EVERY_BIT, MEANING, ROUNDED, Preservation
+from qmlir.ir.passes import EVERY_BIT, MEANING, ROUNDED, Preservation, count
 from qmlir.ir.rewriting import DEFAULT_BUDGET, apply_patterns_greedily
-from qmlir.ir.statistics import count
 from qmlir.pdl.loading import PdlPattern, load_patterns, patterns_in
 
 _KEEPS = {"bits": EVERY_BIT, "rounded": ROUNDED, "meaning": MEANING}

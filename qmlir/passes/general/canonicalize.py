@@ -13,9 +13,8 @@ from xdsl.traits import HasCanonicalizationPatternsTrait
 from qmlir import registry
 from qmlir.ir.effects import erase_dead
 from qmlir.ir.interfaces import RegisteredCanonicalization
-from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.ir.rewriting import DEFAULT_BUDGET, apply_patterns_greedily, pattern_name
-from qmlir.ir.statistics import count
 
 
 class OwnPatterns(RewritePattern):

@@ -11,8 +11,8 @@ from xdsl.traits import ConstantLike, IsolatedFromAbove
 from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.ir.effects import has_no_effect, is_terminator
+from qmlir.ir.passes import count
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, Origin, hand_on, origins_of
-from qmlir.ir.statistics import count
 
 
 def _attributes(op: Operation) -> dict[str, Attribute]:

@@ -8,7 +8,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriterListener
 
 from qmlir.ir.effects import erase_dead
-from qmlir.ir.statistics import count
+from qmlir.ir.passes import count
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.specialization.inputs import function_of
-from qmlir.specialization.options import parse_shapes, parse_values
+from qmlir.ir.passes import MEANING, Preservation
+from qmlir.specialization.inputs import function_of, parse_shapes, parse_values
 from qmlir.specialization.padding.batch import mark_specialized
 from qmlir.specialization.specialize import specialize_function
 

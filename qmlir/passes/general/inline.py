@@ -8,11 +8,11 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import emit_remark, op_error
+from qmlir.ir.limits import budget, over
+from qmlir.ir.passes import count
 from qmlir.ir.provenance import hand_on
-from qmlir.ir.statistics import count
-from qmlir.ir.walking import operations_in
+from qmlir.ir.rewriting import operations_in
 
 _BUDGET = "inlined-operations"
 

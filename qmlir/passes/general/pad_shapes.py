@@ -7,8 +7,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.specialization.options import parse_sizes
+from qmlir.ir.passes import MEANING, Preservation
+from qmlir.specialization.inputs import parse_sizes
 from qmlir.specialization.padding.pad import pad_function
 
 

@@ -13,8 +13,7 @@ from qmlir import registry
 from qmlir.dialects.nn.inference import AtInference
 from qmlir.dialects.nn.terms import Site
 from qmlir.ir.diagnostics import emit_remark
-from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.ir.statistics import count
+from qmlir.ir.passes import MEANING, Preservation, count
 
 
 @dataclass(frozen=True)

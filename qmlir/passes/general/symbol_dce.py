@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolOpInterface
 
-from qmlir.ir.statistics import count
+from qmlir.ir.passes import count
 
 
 def _symbols_in(attribute: Attribute) -> Iterator[str]:

@@ -8,7 +8,7 @@ from xdsl.passes import ModulePass
 
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.levels import check_level
-from qmlir.quantization.composites import kept
+from qmlir.quantization.assignment import kept
 
 
 @dataclass(frozen=True)

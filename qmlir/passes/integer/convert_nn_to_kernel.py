@@ -32,16 +32,15 @@ from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import CalibratedQuantizedType, QuantizedType, StoredType, holds_nan
 from qmlir.interpreter.values import value_dtype
-from qmlir.ir.budgets import budget, over
 from qmlir.ir.builtin_types import as_integer, ranked_tensor
-from qmlir.ir.control import CONTROL
-from qmlir.ir.conversion import Legality, convert
+from qmlir.ir.control_flow import CONTROL
+from qmlir.ir.conversion import HandOnConverted, Legality, TypeConversion, convert
 from qmlir.ir.decomposition import Parts, results_given
 from qmlir.ir.evaluation import evaluator_of
 from qmlir.ir.interfaces import HeldElement
-from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.limits import budget, over
+from qmlir.ir.passes import ROUNDED, Preservation
 from qmlir.ir.signature import ELEMENT, REFUSES_NAN
-from qmlir.ir.type_conversion import HandOnConverted, TypeConversion
 
 
 def _parts_of(op: Operation, rewriter: PatternRewriter) -> Sequence[SSAValue] | None:

@@ -25,7 +25,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.traits import IsTerminator
 from xdsl.utils.type import get_element_type_or_self
 
-from qmlir.analysis.readings import (
+from qmlir.analysis.operand_accesses import (
     Assembly,
     Reading,
     Structured,

@@ -15,7 +15,7 @@ from qmlir.analysis.value_ranges import ValueRanges, may_wrap
 from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.diagnostics import emit_remark, op_error
-from qmlir.ir.statistics import count
+from qmlir.ir.passes import count
 
 _PAIR_BITS = 16
 

@@ -6,9 +6,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from qmlir.analysis.readings import forget_origins_in_bodies
+from qmlir.analysis.operand_accesses import forget_origins_in_bodies
+from qmlir.ir.passes import count
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.ir.statistics import count
 from qmlir.passes.integer import fusion, scalar_simplification
 
 

@@ -12,7 +12,7 @@ from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from qmlir.analysis.readings import (
+from qmlir.analysis.operand_accesses import (
     Assembly,
     Structured,
     computes_only,
@@ -25,9 +25,9 @@ from qmlir.analysis.readings import (
 from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.simd.base import bits_of, is_signless
 from qmlir.ir.builtin_types import tensor as tensor_of
+from qmlir.ir.passes import count
 from qmlir.ir.provenance import origins_of, set_origins, set_tensor_names
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.ir.statistics import count
 from qmlir.passes.integer.fusion import MOST_OPERATIONS
 
 _WIDENING = (arith.ExtSIOp, arith.ExtUIOp, arith.AddiOp, arith.SubiOp, arith.SIToFPOp, arith.UIToFPOp, arith.MulfOp)

@@ -10,11 +10,10 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation
 from xdsl.passes import ModulePass
 
-from qmlir.analysis.readings import forget_origins_in_bodies
+from qmlir.analysis.operand_accesses import forget_origins_in_bodies
 from qmlir.ir.diagnostics import emit_remark
-from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.ir.statistics import count
 from qmlir.passes.integer.layouts import PATTERNS, transpose_order
 
 

@@ -18,13 +18,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from qmlir.analysis.contraction_ranges import elements_of_constant
 from qmlir.analysis.intervals import Interval, bits_of, signed_range
 from qmlir.analysis.value_ranges import ValueRanges
-from qmlir.arithmetic.quotients import reciprocal_parts, rounds_alike
 from qmlir.arithmetic.requantization import Mode, Ties
+from qmlir.arithmetic.step_functions import reciprocal_parts, rounds_alike
 from qmlir.dialects.kernel.contraction import ContractionOp, EpilogueOp
 from qmlir.dialects.kernel.lowering.scalars import STEPS, ArithBuilder, Scalar
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.builtin_types import dense, tensor
-from qmlir.ir.statistics import count
+from qmlir.ir.passes import count
 from qmlir.passes.integer.scalar_simplification import known_integer
 
 _ROUNDING = 1 + float(np.finfo(np.float32).eps)

@@ -15,15 +15,15 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.analysis.readings import Structured, computes_only, forget_origins_in_bodies, is_inside
+from qmlir.analysis.operand_accesses import Structured, computes_only, forget_origins_in_bodies, is_inside
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.dialects.kernel.rows import RowReduceOp
 from qmlir.ir.builtin_types import dense
 from qmlir.ir.evaluation import evaluate
+from qmlir.ir.passes import count
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.ir.statistics import count
 
 BYTES = np.arange(-128, 128, dtype=np.int8)
 """Every byte, in the order of the table."""

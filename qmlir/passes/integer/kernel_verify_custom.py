@@ -13,16 +13,16 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
-from qmlir.analysis.readings import constant_array
+from qmlir.analysis.operand_accesses import constant_array
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.custom import CustomKernel, CustomOp, as_stored, called_kernel, stored_dtype
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
-from qmlir.interpreter.machine import Frame, Interpreter
+from qmlir.interpreter.interpreter import Frame, Interpreter
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.evaluation import RunsRegions, arguments_by, evaluator_of, operand_layout
-from qmlir.ir.statistics import count
+from qmlir.ir.passes import count
 from qmlir.registry import at_code
 from qmlir.registry.faults import RAISED, one_line
 

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from qmlir.analysis.readings import (
+from qmlir.analysis.operand_accesses import (
     Reading,
     Structured,
     constant_array,

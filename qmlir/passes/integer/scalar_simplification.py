@@ -13,8 +13,8 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from qmlir.analysis.intervals import Interval, constant_interval, range_of_type, signed, transfer
 from qmlir.analysis.intervals import wrapped as wrapped_interval
-from qmlir.analysis.readings import defining
-from qmlir.arithmetic.integers import integer_limits, wrapped
+from qmlir.analysis.operand_accesses import defining
+from qmlir.arithmetic.arrays import integer_limits, wrapped
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.builtin_types import as_integer
 

@@ -14,12 +14,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.elementwise import CastOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.elementwise.ops import CastOp
 from qmlir.ir.builtin_types import AnyTensor, dense, element_of, ranked_tensor
 from qmlir.ir.diagnostics import emit_remark
-from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.ir.statistics import count
+from qmlir.ir.passes import MEANING, Preservation, count
 
 _OTHER_FLOATS = (Float16Type, BFloat16Type, Float64Type)
 

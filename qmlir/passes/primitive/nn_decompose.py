@@ -17,11 +17,9 @@ from qmlir.ir.builtin_types import element_of
 from qmlir.ir.conversion import Legality, convert_partially
 from qmlir.ir.decomposition import COMPONENTS, Parts, mark_composite
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name
-from qmlir.ir.given import TakesValues
-from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.passes import ROUNDED, Preservation, TakesValues, count
 from qmlir.ir.provenance import origins_of
-from qmlir.ir.statistics import count
-from qmlir.quantization.composites import asks_for_parts, kept
+from qmlir.quantization.assignment import asks_for_parts, kept
 from qmlir.quantization.recipe import TypeOptions, make_recipe
 from qmlir.quantization.recipe_text import RecipeText
 

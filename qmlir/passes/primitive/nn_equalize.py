@@ -13,19 +13,18 @@ from xdsl.passes import ModulePass
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import F64
+from qmlir.dialects.nn.activations.ops import LeakyReluOp, PReluOp, ReluOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.activations import LeakyReluOp, PReluOp, ReluOp
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp, MatMulOp
-from qmlir.dialects.nn.ops.elementwise import AddOp
-from qmlir.dialects.nn.ops.movement import ReshapeOp
-from qmlir.dialects.nn.ops.pooling import AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp, MaxPoolOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction.ops import ConvOp, FullyConnectedOp, MatMulOp
+from qmlir.dialects.nn.elementwise.ops import AddOp
+from qmlir.dialects.nn.movement.ops import ReshapeOp
+from qmlir.dialects.nn.pooling.ops import AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp, MaxPoolOp
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import emit_remark
-from qmlir.ir.preservation import ROUNDED, Preservation
-from qmlir.ir.statistics import count
-from qmlir.quantization.columns import constant_like, exchange, named
-from qmlir.quantization.observed import observed
+from qmlir.ir.passes import ROUNDED, Preservation, count
+from qmlir.quantization.outlier_channels import constant_like, exchange, named
+from qmlir.quantization.profiles.statistics import observed
 
 _SWEEPS = 32
 """Chains of pairs, such as those around a depthwise convolution, need several: each pair changes what others see."""

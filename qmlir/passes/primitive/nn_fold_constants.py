@@ -15,15 +15,14 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import FOLD_LIMIT, constant_array, fold
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.elementwise import CastOp, MulOp, SubOp
-from qmlir.dialects.nn.ops.movement import MovementOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.elementwise.ops import CastOp, MulOp, SubOp
+from qmlir.dialects.nn.movement.ops import MovementOp
 from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of, tensor
-from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.ir.statistics import count
 
 _MOST_BITS = 8
 """The widest integers that are taken for quantized weights."""

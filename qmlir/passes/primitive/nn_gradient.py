@@ -10,14 +10,13 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
-from qmlir.dialects.nn.gradient.backward import is_differentiable
-from qmlir.dialects.nn.gradient.functions import differentiated
+from qmlir.dialects.nn.gradient.reverse import differentiated
+from qmlir.dialects.nn.gradient.rules import is_differentiable
 from qmlir.ir.builtin_types import shape_of
-from qmlir.ir.control import CONTROL
+from qmlir.ir.control_flow import CONTROL
 from qmlir.ir.diagnostics import nearest_name, op_error
-from qmlir.ir.preservation import MEANING, Preservation
+from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.ir.signature import Port, inputs_of, outputs_of
-from qmlir.ir.statistics import count
 from qmlir.specialization.inputs import function_of
 
 FORWARD, BACKWARD = "forward", "backward"

@@ -10,13 +10,12 @@ from xdsl.passes import ModulePass
 from qmlir import registry
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.batch_norm import unfolded_reason
-from qmlir.dialects.nn.ops.normalization import BatchNormOp
+from qmlir.dialects.nn.normalization.ops import BatchNormOp
 from qmlir.dialects.nn.raising.recognition import RECOGNIZERS, recognized
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.ir.diagnostics import emit_remark
-from qmlir.ir.preservation import ROUNDED, Preservation
-from qmlir.ir.statistics import count
-from qmlir.quantization.composites import kept
+from qmlir.ir.passes import ROUNDED, Preservation, count
+from qmlir.quantization.assignment import kept
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from qmlir.dialects.nn.ops.softmax import SoftmaxOp
+from qmlir.dialects.nn.softmax.ops import SoftmaxOp
 from qmlir.ir.diagnostics import emit_remark
-from qmlir.ir.preservation import ROUNDED, Preservation
-from qmlir.ir.statistics import count
+from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.quantization.masked_softmax import MaskedSoftmax, recognized
 
 

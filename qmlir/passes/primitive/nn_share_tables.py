@@ -13,11 +13,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.contraction import MatMulOp
-from qmlir.dialects.nn.ops.movement import TransposeOp
+from qmlir.dialects.nn.contraction.ops import MatMulOp
+from qmlir.dialects.nn.movement.ops import TransposeOp
+from qmlir.ir.passes import count
 from qmlir.ir.provenance import hand_on
-from qmlir.ir.statistics import count
-from qmlir.quantization.tables import tables_of
+from qmlir.quantization.embeddings import tables_of
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class NnShareTables(ModulePass):
 
     The head of a decoder often has the weights of its token table, turned around. Exporters write them a second time,
     or as a transpose of the table. What is one tensor in the trained model is one here, in every type that it gets.
-    Small constants stay as they are (`qmlir.quantization.tables`).
+    Small constants stay as they are (`qmlir.quantization.embeddings`).
 
     Before:
 

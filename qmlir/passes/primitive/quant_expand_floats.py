@@ -12,17 +12,16 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.quant.integers import same_integers
-from qmlir.dialects.quant.interpret import dequantize
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.quant.evaluate import dequantize
+from qmlir.dialects.quant.lower import same_integers
 from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import UniformFloatType
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import emit_remark
-from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.ir.provenance import origins_of, set_origins
-from qmlir.ir.statistics import count
-from qmlir.quantization.stored_floats import stored_float
+from qmlir.quantization.weights import stored_float
 
 
 def _integers(array: Array, below: int) -> Array:

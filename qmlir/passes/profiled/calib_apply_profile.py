@@ -14,18 +14,14 @@ from xdsl.rewriter import Rewriter
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.decompose.components import components_of
+from qmlir.dialects.nn.decomposition import components_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, note
-from qmlir.ir.given import TakesValues
 from qmlir.ir.interfaces import Quantizable
-from qmlir.ir.statistics import count
-from qmlir.quantization.observed import observed
-from qmlir.quantization.profiles.attached import attach, attach_parts, set_ranges, tied_statistics
-from qmlir.quantization.profiles.carried import set_ranges_before_biases
-from qmlir.quantization.profiles.digest import model_digest
-from qmlir.quantization.profiles.file import Profile
-from qmlir.quantization.profiles.given import has_parameters
-from qmlir.quantization.profiles.keys import KeyedValue, keyed_parts, keyed_values, open_composites
+from qmlir.ir.passes import TakesValues, count
+from qmlir.quantization.profiles.attributes import attach, attach_parts, set_ranges, tied_statistics
+from qmlir.quantization.profiles.keys import KeyedValue, has_parameters, keyed_parts, keyed_values, open_composites
+from qmlir.quantization.profiles.profile import Profile, model_digest
+from qmlir.quantization.profiles.statistics import observed, set_ranges_before_biases
 
 SHOWN = 3
 """So many of the problems stand in the message itself; the notes have all."""

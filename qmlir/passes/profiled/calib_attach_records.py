@@ -19,10 +19,9 @@ from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.kernel.record import RecordOp
 from qmlir.ir.builtin_types import dense, element_of, sizes_of
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.preservation import MEANING, Preservation
+from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.signature import NAME
-from qmlir.ir.statistics import count
 
 BEFORE, AFTER = "calib.records", "calib.records_after"
 """The names of the input and of the output that hold the records."""

@@ -13,10 +13,9 @@ from qmlir.arithmetic.observers import observer_names
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import nearest_name, text_error
-from qmlir.ir.statistics import count
-from qmlir.quantization.columns import recorded_by_column
-from qmlir.quantization.profiles.given import has_parameters
-from qmlir.quantization.profiles.keys import KeyedValue, functions_of, keyed_values
+from qmlir.ir.passes import count
+from qmlir.quantization.outlier_channels import recorded_by_column
+from qmlir.quantization.profiles.keys import KeyedValue, functions_of, has_parameters, keyed_values
 
 
 def _observer_of(keyed: KeyedValue) -> ObserveOp | None:

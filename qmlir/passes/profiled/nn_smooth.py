@@ -12,19 +12,18 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.contraction import MatMulOp
-from qmlir.dialects.nn.ops.elementwise import MulOp
-from qmlir.dialects.nn.ops.normalization import LayerNormOp, RmsNormOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction.ops import MatMulOp
+from qmlir.dialects.nn.elementwise.ops import MulOp
+from qmlir.dialects.nn.normalization.ops import LayerNormOp, RmsNormOp
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.interfaces import Slot
-from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.ir.provenance import assign_role, origins_of
-from qmlir.ir.statistics import count
 from qmlir.quantization.choice import Choice
-from qmlir.quantization.columns import (
+from qmlir.quantization.outlier_channels import (
     column_ranges,
     constant_like,
     exchange,
@@ -35,11 +34,11 @@ from qmlir.quantization.columns import (
     weights_of,
     with_weights,
 )
-from qmlir.quantization.element_types import type_from_range
-from qmlir.quantization.options import TakesRecipe
-from qmlir.quantization.profiles.attached import STATS, calibrated_type, stats_of
+from qmlir.quantization.profiles.attributes import STATS, calibrated_type, stats_of
 from qmlir.quantization.profiles.keys import functions_of
 from qmlir.quantization.recipe import Recipe
+from qmlir.quantization.settings import TakesRecipe
+from qmlir.quantization.types import type_from_range
 
 STRENGTHS = (0.4, 0.5, 0.6, 0.7, 0.8)
 """How much of the difference between columns goes into the weights: the `a` of `max|X|^a / max|W|^(1 - a)`."""

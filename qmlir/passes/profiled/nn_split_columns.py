@@ -13,16 +13,15 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.contraction import MatMulOp
-from qmlir.dialects.nn.ops.elementwise import AddOp
+from qmlir.dialects.nn.contraction.ops import MatMulOp
+from qmlir.dialects.nn.elementwise.ops import AddOp
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.interfaces import Slot
-from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.ir.provenance import COMPOSITE, TENSOR, assign_role, origins_of
-from qmlir.ir.statistics import count
-from qmlir.quantization.columns import (
+from qmlir.quantization.outlier_channels import (
     Hidden,
     column_ranges,
     constant_like,
@@ -32,11 +31,11 @@ from qmlir.quantization.columns import (
     weights_of,
     with_weights,
 )
-from qmlir.quantization.observed import observed
-from qmlir.quantization.options import TakesRecipe
-from qmlir.quantization.profiles.attached import STATS, calibrated_type
+from qmlir.quantization.profiles.attributes import STATS, calibrated_type
 from qmlir.quantization.profiles.keys import functions_of
+from qmlir.quantization.profiles.statistics import observed
 from qmlir.quantization.recipe import Recipe
+from qmlir.quantization.settings import TakesRecipe
 
 FEWEST = 16
 """At most one in so many columns is computed apart."""

@@ -14,25 +14,25 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, UnitAttr,
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from qmlir.analysis.sections import Section
+from qmlir.analysis.cut_points import Section
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.weight_rounding import F64
-from qmlir.dialects.nn.gradient.functions import gradient_name
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.gradient.reverse import gradient_name
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
-from qmlir.interpreter.machine import Interpreter
+from qmlir.interpreter.interpreter import Interpreter
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.ir.signature import Port, inputs_of, outputs_of, set_ports
 from qmlir.passes.primitive.nn_gradient import BACKWARD, FORWARD, NnGradient
 from qmlir.passes.quantized.quant_simulate import QuantSimulate
 from qmlir.passes.quantized.repairs import BlockData, WeightBlock
-from qmlir.quantization.learned import parameters_of
+from qmlir.quantization.fake_quantization import SOFT
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.retyping import TRAINABLE
-from qmlir.quantization.rounded_weights import RoundedWeight
-from qmlir.quantization.simulation import SOFT
+from qmlir.quantization.trained_parameters import parameters_of
+from qmlir.quantization.weights import RoundedWeight
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 

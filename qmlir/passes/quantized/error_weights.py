@@ -23,7 +23,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import F64
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.passes.primitive.nn_gradient import NnGradient
-from qmlir.passes.quantized.place_gradients import PlaceGradients
+from qmlir.passes.quantized.value_gradients import PlaceGradients
 from qmlir.specialization.inputs import function_of
 
 _DRAWS = 4

@@ -11,17 +11,16 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.analysis.whole_numbers import Whole, moved_values, whole_numbers
+from qmlir.analysis.integral_floats import Whole, moved_values, whole_numbers
 from qmlir.dialects.nn import accumulators
-from qmlir.dialects.nn.ops.contraction import ContractionOp
-from qmlir.dialects.nn.ops.elementwise import CastOp
+from qmlir.dialects.nn.contraction.ops import ContractionOp
+from qmlir.dialects.nn.elementwise.ops import CastOp
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.ir.provenance import origins_of, set_origins
-from qmlir.ir.statistics import count
-from qmlir.quantization.fusion import QuantizeConstant, rewrite
+from qmlir.quantization.casts import QuantizeConstant, rewrite
 from qmlir.quantization.retyping import imagined, on_types
 
 _SUMS = UniformQuantizedType.per_tensor(IntegerType(accumulators.BITS), f32, 1.0)

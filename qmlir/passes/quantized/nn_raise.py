@@ -11,24 +11,23 @@ from xdsl.passes import ModulePass
 
 from qmlir import registry
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.ops.contraction import FullyConnectedOp
-from qmlir.dialects.nn.ops.elementwise import AddOp, MulOp
-from qmlir.dialects.nn.ops.recurrent import GruOp, LstmOp
+from qmlir.dialects.nn.contraction.ops import FullyConnectedOp
+from qmlir.dialects.nn.elementwise.ops import AddOp, MulOp
 from qmlir.dialects.nn.raising.candidates import TurnedProduct, candidates, layer_fault
 from qmlir.dialects.nn.raising.cells import DiffersError, LstmCell, looks_like_gru
 from qmlir.dialects.nn.raising.groups import Raised, Refusal, raise_group
 from qmlir.dialects.nn.raising.templates import Template, templates
+from qmlir.dialects.nn.recurrent.ops import GruOp, LstmOp
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.dialects.target.description import Description
 from qmlir.ir.conversion import Legality, convert_partially
 from qmlir.ir.decomposition import Keep, marks_on, set_marks
 from qmlir.ir.diagnostics import emit_remark, op_error
-from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.ir.statistics import count
 from qmlir.passes.primitive.nn_decompose import Decompose
-from qmlir.quantization.composites import is_wanted_whole, raising_fault
+from qmlir.quantization.assignment import is_wanted_whole, raising_fault
 
 
 def _composed(root: SSAValue, candidates: Iterable[Template], number: int = 0) -> Raised | Refusal:

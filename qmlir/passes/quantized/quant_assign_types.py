@@ -17,8 +17,8 @@ from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.provenance import name_results, tensor_names
 from qmlir.passes.quantized.nn_raise import raise_excerpt
 from qmlir.passes.quantized.quant_insert_casts import QuantInsertCasts
-from qmlir.quantization.fusion import PATTERNS, rewrite
-from qmlir.quantization.profiles.attached import PARTS, hand_on_parts
+from qmlir.quantization.casts import FUSION_PATTERNS, rewrite
+from qmlir.quantization.profiles.attributes import PARTS, hand_on_parts
 from qmlir.quantization.profiles.keys import open_composites
 from qmlir.quantization.retyping import mark_kept_in_float
 
@@ -121,7 +121,7 @@ class QuantAssignTypes(QuantInsertCasts):
             before = op.body.clone() if open_composites(op) else None
             take_apart(op)
             self.insert(op, recipe)
-            rewrite(op, PATTERNS, ctx)
+            rewrite(op, FUSION_PATTERNS, ctx)
             refused = _put_together(op)
             if not refused or before is None:
                 return

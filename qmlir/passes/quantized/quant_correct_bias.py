@@ -10,10 +10,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.ir.statistics import count
+from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.passes.quantized.repairs import LayerGain, RepairsWeights, nodes_of
-from qmlir.quantization.rounded_weights import RoundedWeight
+from qmlir.quantization.weights import RoundedWeight
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.quantization.fusion import PATTERNS, rewrite
+from qmlir.ir.passes import MEANING, Preservation
+from qmlir.quantization.casts import FUSION_PATTERNS, rewrite
 
 
 @dataclass(frozen=True)
@@ -45,4 +45,4 @@ class QuantFuseCasts(ModulePass):
     preserves: ClassVar[Preservation] = MEANING
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, PATTERNS, ctx)
+        rewrite(op, FUSION_PATTERNS, ctx)

@@ -12,11 +12,10 @@ from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.weight_rounding import DAMPING, FLOATS_SHARE, SWEEPS, DampedFactors, compensated, error, settled
-from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.ir.statistics import count
+from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.passes.quantized.quant_correct_bias import Means, correct_bias, settled_bias
 from qmlir.passes.quantized.repairs import RepairsWeights
-from qmlir.quantization.rounded_weights import RoundedWeight
+from qmlir.quantization.weights import RoundedWeight
 
 _ROWS = 256
 """Rows of a matrix that are changed at a time, where it is too large to be made twice."""

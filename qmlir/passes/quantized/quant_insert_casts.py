@@ -6,9 +6,9 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.quantization.options import TakesRecipe, Watch, decide_and_insert
+from qmlir.ir.passes import MEANING, Preservation
 from qmlir.quantization.recipe import Recipe
+from qmlir.quantization.settings import TakesRecipe, Watch, decide_and_insert
 
 
 @dataclass(frozen=True)

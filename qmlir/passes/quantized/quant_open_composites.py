@@ -15,9 +15,9 @@ from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Keep, Parts
-from qmlir.ir.preservation import MEANING, Preservation
+from qmlir.ir.passes import MEANING, Preservation
 from qmlir.ir.provenance import origins_of, set_origins
-from qmlir.quantization.fusion import rewrite
+from qmlir.quantization.casts import rewrite
 
 
 def _is_quantized(value: SSAValue) -> bool:

@@ -7,11 +7,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.quantization.fusion import rewrite
-from qmlir.quantization.propagation import PATTERNS
-from qmlir.quantization.refitting import Refit
-from qmlir.quantization.several_types import ComputeOnce
+from qmlir.ir.passes import MEANING, Preservation
+from qmlir.quantization.casts import rewrite
+from qmlir.quantization.propagation import PATTERNS, ComputeOnce, Refit
 
 
 @dataclass(frozen=True)

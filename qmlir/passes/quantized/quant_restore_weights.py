@@ -10,13 +10,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.ir.diagnostics import nearest_name, op_error
-from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.ir.statistics import count
+from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.passes.quantized.repairs import layer_of
-from qmlir.quantization.rounded_weights import UNROUNDED, rounded_weights
 from qmlir.quantization.signed_weights import is_signed, restore_signs
+from qmlir.quantization.weights import UNROUNDED, rounded_weights
 from qmlir.specialization.inputs import function_of
 
 

@@ -10,30 +10,34 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from qmlir.analysis.sections import blocks
-from qmlir.arithmetic.adaptive_rounding import (
+from qmlir.analysis.cut_points import blocks
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.weight_rounding import (
+    DAMPING,
+    F64,
+    FLOATS_SHARE,
     STEPS,
+    SWEEPS,
     ByMoments,
     ByRows,
+    CodeGrid,
     Objective,
     PiecewiseLinear,
     adaround,
     adaround_together,
     best_of,
+    descend,
 )
-from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.weight_rounding import DAMPING, F64, FLOATS_SHARE, SWEEPS, CodeGrid, descend
-from qmlir.dialects.nn.ops.activations import LeakyReluOp, ReluOp
-from qmlir.dialects.nn.ops.elementwise import ClipOp
+from qmlir.dialects.nn.activations.ops import LeakyReluOp, ReluOp
+from qmlir.dialects.nn.elementwise.ops import ClipOp
 from qmlir.ir.diagnostics import DiagnosticError, emit_remark, op_error
-from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.ir.statistics import count
+from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.passes.quantized.block_programs import BlockError, RunGroups, batch_axis
 from qmlir.passes.quantized.error_weights import error_weights
 from qmlir.passes.quantized.quant_correct_bias import correct_bias, settled_bias
 from qmlir.passes.quantized.quant_gptq import SecondMoments, aims
 from qmlir.passes.quantized.repairs import BlockData, RepairsWeights, WeightBlock
-from qmlir.quantization.rounded_weights import RoundedWeight
+from qmlir.quantization.weights import RoundedWeight
 from qmlir.specialization.inputs import function_of
 
 _MOST = 1 << 14

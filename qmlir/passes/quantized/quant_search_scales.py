@@ -14,13 +14,12 @@ from qmlir.arithmetic.schemes import are_powers_of_two
 from qmlir.arithmetic.weight_rounding import CodeGrid, DampedFactors, scale_shares
 from qmlir.dialects.quant.infer import spread
 from qmlir.dialects.quant.types import Granularity
-from qmlir.ir.preservation import MEANING, Preservation
+from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.ir.provenance import origins_of
-from qmlir.ir.statistics import count
-from qmlir.passes.quantized.float_data import FloatData
 from qmlir.passes.quantized.quant_gptq import SecondMoments, SeesMoments
-from qmlir.quantization.learned import scale_groups, set_scales
-from qmlir.quantization.rounded_weights import RoundedWeight
+from qmlir.passes.quantized.reference_activations import FloatData
+from qmlir.quantization.trained_parameters import scale_groups, set_scales
+from qmlir.quantization.weights import RoundedWeight
 from qmlir.specialization.inputs import function_of
 
 SHARES = np.arange(40, 15, -1) / 40

@@ -18,8 +18,7 @@ from qmlir.dialects.target.attributes import targets_of
 from qmlir.dialects.target.description import Description, parse_requantization
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.ir.statistics import count
+from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.quantization.supports import mismatch, why_not
 
 

@@ -12,16 +12,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.short_rounding import REACH, ShortGrid
-from qmlir.arithmetic.weight_rounding import DAMPING, CodeGrid, error, settled
+from qmlir.arithmetic.weight_rounding import DAMPING, REACH, CodeGrid, ShortGrid, error, settled
 from qmlir.ir.diagnostics import emit_remark, op_error
-from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.ir.statistics import count
+from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.passes.quantized.quant_gptq import SecondMoments, SeesMoments
 from qmlir.passes.quantized.quant_search_scales import best_scales
-from qmlir.quantization.learned import scale_groups, set_scales
-from qmlir.quantization.rounded_weights import RoundedWeight, rounded_weights
-from qmlir.quantization.short_sums import STEPS, may_be_short, sums_of_terms
+from qmlir.quantization.trained_parameters import scale_groups, set_scales
+from qmlir.quantization.weights import STEPS, RoundedWeight, may_be_short, rounded_weights, sums_of_terms
 from qmlir.specialization.inputs import function_of
 
 _SHARES = np.array([1.0, 1.125, 1.25, 1.375, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0])

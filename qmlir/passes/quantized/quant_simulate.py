@@ -13,15 +13,16 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.nn.terms import Site, Term
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.preservation import MEANING, Preservation
+from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.ir.signature import NAME
-from qmlir.ir.statistics import count
-from qmlir.quantization.learned import (
+from qmlir.quantization.fake_quantization import Simulation
+from qmlir.quantization.retyping import TRAINABLE
+from qmlir.quantization.trained_parameters import (
     FIXED,
     LearnedParameter,
     check_method,
@@ -30,8 +31,6 @@ from qmlir.quantization.learned import (
     parameters_of,
     scale_groups,
 )
-from qmlir.quantization.retyping import TRAINABLE
-from qmlir.quantization.simulation import Simulation
 from qmlir.specialization.inputs import function_of
 
 

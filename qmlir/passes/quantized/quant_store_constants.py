@@ -6,8 +6,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.quantization.fusion import QuantizeConstant, rewrite
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.quantization.casts import QuantizeConstant, rewrite
 from qmlir.quantization.retyping import REPAIR, TRAINABLE, UNROUNDED
 
 

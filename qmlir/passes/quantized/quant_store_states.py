@@ -11,8 +11,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.quantization.states import StatePair, states_of
+from qmlir.ir.passes import MEANING, Preservation
+from qmlir.quantization.shared_scales import StatePair, states_of
 from qmlir.specialization.inputs import function_of
 
 

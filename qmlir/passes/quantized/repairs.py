@@ -19,22 +19,22 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qmlir.analysis.sections import Section
+from qmlir.analysis.cut_points import Section
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.interpret.rows import ContractionRows
+from qmlir.dialects.nn.evaluation.arrays import ContractionRows
 from qmlir.dialects.nn.requantize import quantized_type
-from qmlir.dialects.quant.interpret import dequantize
+from qmlir.dialects.quant.evaluate import dequantize
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
-from qmlir.interpreter.machine import RunsInStep
+from qmlir.interpreter.interpreter import RunsInStep
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.ir.diagnostics import emit_remark, op_error
-from qmlir.ir.given import TakesValues
 from qmlir.ir.interfaces import Quantizable, Slot
+from qmlir.ir.passes import TakesValues
 from qmlir.ir.provenance import origins_of
-from qmlir.passes.quantized.float_data import FloatData
+from qmlir.passes.quantized.reference_activations import FloatData
 from qmlir.quantization.report import LayerGain
 from qmlir.quantization.retyping import REPAIRED
-from qmlir.quantization.rounded_weights import RoundedWeight, rounded_weights
+from qmlir.quantization.weights import RoundedWeight, rounded_weights
 from qmlir.specialization.inputs import function_of
 
 _Seen = TypeVar("_Seen")

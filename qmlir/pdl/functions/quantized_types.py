@@ -27,7 +27,7 @@ from qmlir.arithmetic.schemes import Scheme, Storage, are_powers_of_two, power_o
 from qmlir.dialects.quant.infer import element_type, expressed_type
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
-from qmlir.pdl.signatures import Typed, uniform
+from qmlir.pdl.natives import Typed, uniform
 
 _GRANULARITIES = {"tensor": Granularity.TENSOR, "channel": Granularity.AXIS, "block": Granularity.BLOCK}
 

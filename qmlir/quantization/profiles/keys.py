@@ -1,31 +1,92 @@
-"""The key of every float value: what a profile, a rule or a report calls it.
-
-A module comes in; out go its float values, each with a key made of provenance, never of names of SSA values:
-`lstm1/forget_gate/matmul` for a part of a node of the model, `relu1+relu2` for an operation that stands for several
-nodes, `split1#1` for the second result, the port's name for an argument. Operations of one kind in one role, as the
-time steps of an unrolled LSTM, share a key on purpose: they have one range. Those that an import makes of one node, as
-the additions of a Sum, have no role, and are numbered: `sum1[0]`.
-"""
+"""Keys of float values in profiles, rules and reports; values that need no profile, and values that may be NaN."""
 
 from collections import Counter
 from collections.abc import Container, Iterator, Set
 from dataclasses import dataclass
 from typing import TypeGuard, cast
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue, Use
-from xdsl.traits import ConstantLike
+from xdsl.traits import ConstantLike, IsTerminator
 
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.elementwise.ops import WhereOp
+from qmlir.dialects.nn.logic.ops import IsNaNOp, NotOp
 from qmlir.dialects.nn.requantize import decompose
+from qmlir.dialects.quant.infer import element_type
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.provenance import Origin, origins_of, tensor_name
 from qmlir.ir.signature import inputs_of
-from qmlir.quantization.profiles.not_numbers import values_with_nan
+
+# Values that may be NaN because the model chooses, joins or moves a constant with NaN: "no value" of a mask.
+#
+# Such values are not profiled, and stay in float. NaN that appears in any other value is an error of the model or
+# its data, and profiling reports it.
+
+
+def _has_nan(value: SSAValue) -> bool:
+    array = constant_array(value)
+    return array is not None and array.dtype.kind not in "iub" and bool(np.isnan(array).any())
+
+
+def _moves(op: Operation) -> bool:
+    return isinstance(op, Quantizable) and op.quantization_slots().shares_parameters
+
+
+def _replaces_nan(op: Operation, value: SSAValue) -> bool:
+    """Return `True` if `op` is `where(isnan(value), other, value)`, or the same with the condition negated."""
+    if not isinstance(op, WhereOp):
+        return False
+    condition, kept = op.condition.owner, op.rhs
+    if isinstance(condition, NotOp):
+        condition, kept = condition.operands[0].owner, op.lhs
+    return kept is value and isinstance(condition, IsNaNOp) and condition.input is value
+
+
+def values_with_nan(module: ModuleOp) -> Set[SSAValue]:
+    """The values that a constant with NaN may reach, but not through a choice that replaces NaN."""
+    waiting: list[SSAValue] = [
+        result
+        for op in module.walk()
+        if _moves(op) and any(_has_nan(operand) for operand in op.operands)
+        for result in op.results
+    ]
+    found: set[SSAValue] = set()
+    while waiting:
+        value = waiting.pop()
+        type_ = ranked_tensor(value.type)
+        if value in found or type_ is None or kind_of(type_.get_element_type()) is not Kind.FLOAT:
+            continue
+        found.add(value)
+        for use in value.uses:
+            op = use.operation
+            if _replaces_nan(op, value) or isinstance(op, CallOp | ReturnOp):
+                continue
+            outer = op.parent_op() if op.has_trait(IsTerminator, value_if_unregistered=False) else None
+            for each in (op, outer) if outer is not None else (op,):
+                waiting.extend(each.results)
+                waiting.extend(
+                    argument for region in each.regions for block in region.blocks for argument in block.args
+                )
+    return found
+
+
+# The key of every float value: what a profile, a rule or a report calls it.
+#
+# A module comes in; out go its float values, each with a key made of provenance, never of names of SSA values:
+# `lstm1/forget_gate/matmul` for a part of a node of the model, `relu1+relu2` for an operation that stands for
+# several nodes, `split1#1` for the second result, the port's name for an argument. Operations of one kind in one
+# role, as the time steps of an unrolled LSTM, share a key on purpose: they have one range. Those that an import
+# makes of one node, as the additions of a Sum, have no role, and are numbered: `sum1[0]`.
 
 ENTRY = "main"
 """The function whose keys have no prefix; neither has the only function of a module."""
@@ -190,3 +251,32 @@ def tensor_of(keyed: KeyedValue) -> str:
     if isinstance(owner, FuncOp):
         return inputs_of(owner)[cast(BlockArgument, value).index].name
     return tensor_name(cast(OpResult, value))
+
+
+# Which values have parameters already, because the model came with them: what no profile has to see.
+#
+# A float value has them where it was dequantized, or where all that quantize it do so to one type. In a model that
+# is quantized in part, the others belong to the parts that are still in float.
+
+
+def given_type(value: SSAValue) -> UniformQuantizedType | None:
+    """The type with one scale that a float value is quantized from or to; `None` where there is none, or several.
+
+    Weights that the model stores as integers may have a scale for each channel or block.
+    """
+    source = unobserved(value).owner
+    is_stored = isinstance(source, DequantizeCastOp) and isinstance(source.input.owner, ConstantOp)
+    if isinstance(source, DequantizeCastOp):
+        types = {element_type(source.input.type)}
+    else:
+        users = [use.operation for use in uses_behind_observers(value)]
+        types = {element_type(user.result.type) for user in users if isinstance(user, QuantizeCastOp)}
+    type_ = types.pop() if len(types) == 1 else None
+    if not isinstance(type_, UniformQuantizedType) or not (is_stored or type_.granularity is Granularity.TENSOR):
+        return None
+    return type_
+
+
+def has_parameters(value: SSAValue) -> bool:
+    """Whether no profile needs to see a float value: it was dequantized, or has a type that it is quantized to."""
+    return isinstance(value.owner, DequantizeCastOp) or given_type(value) is not None

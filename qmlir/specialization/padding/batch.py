@@ -34,11 +34,10 @@ from qmlir.ir.effects import erase_dead
 from qmlir.ir.provenance import describe
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
-from qmlir.specialization.padding.extents import Extent, extents
 from qmlir.specialization.padding.pad import check_function
-from qmlir.specialization.padding.walk import Axes, PaddingWalk, open_inputs
-from qmlir.specialization.retyping import is_open
-from qmlir.specialization.specialize import Shapes, specialize, specialize_function
+from qmlir.specialization.padding.padding import Axes, PaddingWalk, open_inputs
+from qmlir.specialization.padding.symbolic_sizes import Extent, extents
+from qmlir.specialization.specialize import Shapes, is_open, specialize, specialize_function
 
 BATCH = "batch"
 """The dynamic size that an axis of the inputs is."""

@@ -7,13 +7,13 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Modul
 from xdsl.dialects.func import CallOp, FuncOp
 
 from qmlir.ir.builtin_types import shape_of
-from qmlir.ir.control import CONTROL
+from qmlir.ir.control_flow import CONTROL
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.effects import erase_dead
 from qmlir.ir.signature import NAME, inputs_of
 from qmlir.specialization.inputs import function_of
-from qmlir.specialization.padding.extents import Extent
-from qmlir.specialization.padding.walk import Axes, Condition, PaddingWalk, open_inputs
+from qmlir.specialization.padding.padding import Axes, Condition, PaddingWalk, open_inputs
+from qmlir.specialization.padding.symbolic_sizes import Extent
 from qmlir.specialization.specialize import specialize_function
 
 

@@ -10,27 +10,25 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.building import build
-from qmlir.dialects.nn.infer.movement import normalized_axis
-from qmlir.dialects.nn.ops import (
-    activations,
-    contraction,
-    dynamic,
-    logic,
-    normalization,
-    reduction,
-    softmax,
-    trees,
-)
-from qmlir.dialects.nn.ops import elementwise as elements
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.dynamic import ops as dynamic
+from qmlir.dialects.nn.elementwise import ops as elements
+from qmlir.dialects.nn.logic import ops as logic
+from qmlir.dialects.nn.movement.ops import normalized_axis
+from qmlir.dialects.nn.normalization import ops as normalization
+from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.requantize import is_qlinear
+from qmlir.dialects.nn.softmax import ops as softmax
+from qmlir.dialects.nn.trees import ops as trees
 from qmlir.dialects.quant.ops import CastOperation, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import COMPONENTS
-from qmlir.specialization.padding.extents import Extent, extents, product
-from qmlir.specialization.padding.walk import Axes, PaddedValue, PaddingWalk, Rule, limit_of, zero_of
+from qmlir.specialization.padding.padding import Axes, PaddedValue, PaddingWalk, Rule, limit_of, zero_of
+from qmlir.specialization.padding.symbolic_sizes import Extent, extents, product
 
 
 def broadcast(op: Operation, walk: PaddingWalk, *values: Axes) -> Axes:

@@ -11,14 +11,18 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.infer.movement import normalized_axes, normalized_axis, slice_indices
-from qmlir.dialects.nn.ops import expansion, indexing, movement, shapes
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp, DivOp, EqualOp, LessOp, MinOp, MulOp, SubOp, WhereOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.elementwise.ops import AddOp, CastOp, DivOp, EqualOp, LessOp, MinOp, MulOp, SubOp, WhereOp
+from qmlir.dialects.nn.expansion import ops as expansion
+from qmlir.dialects.nn.indexing import ops as indexing
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.movement.ops import normalized_axes, normalized_axis, slice_indices
+from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.ir.evaluation import evaluate
-from qmlir.specialization.folding import is_constant
-from qmlir.specialization.padding.extents import (
+from qmlir.specialization.padding.padding import Axes, PaddedValue, PaddingWalk, Rule, zero_of
+from qmlir.specialization.padding.rows import broadcast, dividing, elementwise
+from qmlir.specialization.padding.symbolic_sizes import (
     Content,
     Extent,
     Size,
@@ -32,8 +36,7 @@ from qmlir.specialization.padding.extents import (
     reshaped_sized,
     sizes_in,
 )
-from qmlir.specialization.padding.rows import broadcast, dividing, elementwise
-from qmlir.specialization.padding.walk import Axes, PaddedValue, PaddingWalk, Rule, zero_of
+from qmlir.specialization.specialize import is_constant
 
 MOST_SIZES = 64
 """Elements of the longest constant that may be a list of sizes."""

@@ -17,30 +17,27 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.assembly import SEGMENT_SIZES
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.decompose.components import components_of
-from qmlir.dialects.nn.decompose.recurrent import CELLS, prefix_of
-from qmlir.dialects.nn.infer.resizing import STRETCH, Resized, scaled_size
-from qmlir.dialects.nn.infer.windows import Windows, output_size, transposed_size
-from qmlir.dialects.nn.interpret import resizing as resized
-from qmlir.dialects.nn.ops import (
-    contraction,
-    elementwise,
-    expansion,
-    movement,
-    normalization,
-    pooling,
-    recurrent,
-    reduction,
-)
-from qmlir.dialects.nn.ops.contraction import values_of
-from qmlir.dialects.nn.ops.resizing import ResizeOp
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.contraction.ops import values_of
+from qmlir.dialects.nn.decomposition import components_of
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.expansion import ops as expansion
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.normalization import ops as normalization
+from qmlir.dialects.nn.pooling import ops as pooling
+from qmlir.dialects.nn.recurrent import ops as recurrent
+from qmlir.dialects.nn.recurrent.decompose import CELLS, prefix_of
+from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.requantize import is_qlinear
+from qmlir.dialects.nn.resizing import evaluate as resized
+from qmlir.dialects.nn.resizing.ops import STRETCH, Resized, ResizeOp, scaled_size
+from qmlir.dialects.nn.result_shapes import Windows, output_size, transposed_size
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import COMPONENTS
-from qmlir.specialization.padding.extents import Extent, as_extent, extents, quotient, sizes_in
+from qmlir.specialization.padding.padding import Axes, PaddedValue, PaddingWalk, Rule, limit_of, zero_of
 from qmlir.specialization.padding.rows import broadcast, mean_of_the_run
-from qmlir.specialization.padding.walk import Axes, PaddedValue, PaddingWalk, Rule, limit_of, zero_of
+from qmlir.specialization.padding.symbolic_sizes import Extent, as_extent, extents, quotient, sizes_in
 
 ONE = Extent()
 

@@ -1,34 +1,104 @@
-"""The disk cache of compiled programs: one folder an entry, complete or absent, its owner's alone, bounded in size.
+"""The disk cache of compiled programs: keys, one private folder for each entry, complete or absent, bounded in size."""
 
-It holds code. So an entry runs only if its folder belongs to the user, no other user may write it, and its manifest
-has its key and the digest of every file; anything else is built again. The folder of the cache may hold other files.
-They are never touched: an entry is a folder of the user's own whose manifest has the folder's name as its key, and only
-the files that the manifest lists are removed. A cache in a link, in a place that is no folder, or in a folder that
-others may write is not used: entries then last as long as the process. Entries are built aside and moved into place in
-one step, so that several processes may build the same one. What a killed process left behind is removed after a day.
-Folder: `QMLIR_CACHE_DIR`, or `qmlir` in the user's cache folder; size: `QMLIR_CACHE_SIZE` in MiB, by default 2048.
-"""
-
+import ast
 import atexit
 import errno
 import hashlib
 import json
 import os
+import platform
 import re
 import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path, PurePosixPath
+from typing import Any
 
+import llvmlite
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir import registry
 from qmlir.ir.diagnostics import DiagnosticError, text_error
-from qmlir.targets.cpu.variables import number_in
+from qmlir.ir.equivalence import fingerprint
+from qmlir.targets.cpu.host import host_features
+from qmlir.targets.cpu.runtime.processor import processor_name
 from qmlir.text.data import read_data
 from qmlir.text.files import is_file_name
+
+# Numbers in variables of the environment: one that is none is an error, never a setting that is left out.
+
+
+def number_in(variable: str, of: str, example: int) -> int | None:
+    """The whole number in `variable`, `None` where nothing is said; `of` says what it counts.
+
+    Raises `DiagnosticError` for what is not a number from 0 on.
+    """
+    text = os.environ.get(variable, "").strip()
+    if text and not text.isdecimal():
+        raise text_error(f"{variable} must be a number of {of} (example: {example}), but got '{text}'")
+    return int(text) if text else None
+
+
+# The key of a compiled program in the cache: all that decides what its code is.
+#
+# That is the module, the compiler's own source and the packages that take part, the processor, and versions.
+
+
+def program_key(module: ModuleOp, isa: str, threads: int, tuned: str = "", emitter: str = "numba") -> str:
+    """What the program of a static module is kept under; `tuned` is a digest of the schedules that a search found."""
+    parts = {
+        "module": fingerprint(module),
+        "code": registry.code_digest(registry.packages()),
+        "isa": isa,
+        "emitter": emitter,
+        "threads": threads,
+        "tuned": tuned,
+        **_surroundings(),
+    }
+    return _digest(parts)
+
+
+def saved_key(card: str, source: str) -> str:
+    """What the machine code is kept under that numba makes here of a saved program, by the digest of its card.
+
+    `source` is that of its kernels, which may call functions of packages that are installed here.
+    """
+    imports = (node for node in ast.parse(source).body if isinstance(node, ast.ImportFrom) and not node.level)
+    return _digest({"saved": card, "code": registry.sources_digest(map(_package, imports)), **_surroundings()})
+
+
+def _package(node: ast.ImportFrom) -> str:
+    return (node.module or "").partition(".")[0]
+
+
+def _surroundings() -> dict[str, Any]:
+    return {
+        "processor": [processor_name(), sorted(host_features())],
+        "versions": [platform.python_version(), version("numba"), llvmlite.__version__, np.__version__],
+    }
+
+
+def _digest(parts: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+# The disk cache of compiled programs: one folder an entry, complete or absent, its owner's alone, bounded in size.
+#
+# It holds code. So an entry runs only if its folder belongs to the user, no other user may write it, and its
+# manifest has its key and the digest of every file; anything else is built again. The folder of the cache may hold
+# other files. They are never touched: an entry is a folder of the user's own whose manifest has the folder's name as
+# its key, and only the files that the manifest lists are removed. A cache in a link, in a place that is no folder,
+# or in a folder that others may write is not used: entries then last as long as the process. Entries are built aside
+# and moved into place in one step, so that several processes may build the same one. What a killed process left
+# behind is removed after a day. Folder: `QMLIR_CACHE_DIR`, or `qmlir` in the user's cache folder; size:
+# `QMLIR_CACHE_SIZE` in MiB, by default 2048.
 
 MANIFEST = "manifest.json"
 DIRECTORY_VARIABLE = "QMLIR_CACHE_DIR"

@@ -27,21 +27,27 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, ModuleOp, Signedne
 from xdsl.dialects.func import FuncOp
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.ops.constant import storage_element
+from qmlir.dialects.nn.constant.ops import storage_element
 from qmlir.environment import default_environment
 from qmlir.interpreter.progress import bar, is_slow
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
-from qmlir.ir.collection import rare_collection
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, op_error, text_error
+from qmlir.ir.gc_control import rare_collection
 from qmlir.ir.signature import Port, inputs_of
-from qmlir.specialization.flow import parameter_inputs
 from qmlir.specialization.inputs import function_of, shape_text, signature_text
 from qmlir.specialization.padding.pad import outline
-from qmlir.specialization.specialize import specialize
+from qmlir.specialization.specialize import parameter_inputs, specialize
 from qmlir.targets import cpu
 from qmlir.targets.cpu import cache
-from qmlir.targets.cpu.any_batch import OpenBatch, Shapes
-from qmlir.targets.cpu.any_length import (
+from qmlir.targets.cpu.batch_tiling import OpenBatch, Shapes
+from qmlir.targets.cpu.cache import program_key, saved_key
+from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, ProgramCard
+from qmlir.targets.cpu.emitters.elements import unfilled_bits
+from qmlir.targets.cpu.emitters.emitter import NUMBA, checked_emitter, emitter_named
+from qmlir.targets.cpu.emitters.llvm.target import check_named_processor
+from qmlir.targets.cpu.emitting import as_main
+from qmlir.targets.cpu.host import host_isa, resolved_isa, runs_here
+from qmlir.targets.cpu.length_buckets import (
     Lengths,
     all_capacities,
     checked_lengths,
@@ -50,13 +56,6 @@ from qmlir.targets.cpu.any_length import (
     read_lengths,
     write_lengths,
 )
-from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, ProgramCard
-from qmlir.targets.cpu.emitters.elements import unfilled_bits
-from qmlir.targets.cpu.emitters.emitter import NUMBA, checked_emitter, emitter_named
-from qmlir.targets.cpu.emitters.llvm.target import check_named_processor
-from qmlir.targets.cpu.entry_point import as_main
-from qmlir.targets.cpu.host import host_isa, resolved_isa, runs_here
-from qmlir.targets.cpu.key import program_key, saved_key
 from qmlir.targets.cpu.package import (
     KERNELS,
     SAVED,
@@ -75,13 +74,11 @@ from qmlir.targets.cpu.runtime.program import CompiledModule
 from qmlir.targets.cpu.saved import LENGTHS, PROGRAM_FIRST, checked_program, copy_program, seal
 from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
 from qmlir.targets.cpu.tuned import UNTUNED, Tuned, tuned_for
-from qmlir.text.access import access, note_sources
 from qmlir.text.elements import dense_dtype
-from qmlir.text.files import path_of
+from qmlir.text.files import access, note_sources, path_of
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
-from qmlir.text.readable import Readable
-from qmlir.text.tables import counted
+from qmlir.text.tables import Readable, counted
 from qmlir.text.writing import folder_result
 
 

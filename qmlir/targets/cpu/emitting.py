@@ -1,26 +1,48 @@
-"""`qmlir.emit`: a program that runs without Python, as files: lowered for one thread, written in one of the forms."""
+"""`qmlir.emit`: writes a program that runs without Python, as files in one of the ahead-of-time formats."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import nearest_name, op_error, text_error
-from qmlir.ir.fingerprint import fingerprint
-from qmlir.ir.signature import inputs_of
-from qmlir.specialization.flow import parameter_inputs
+from qmlir.ir.equivalence import fingerprint
+from qmlir.ir.signature import MAIN, inputs_of
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.specialization.inputs import function_of
-from qmlir.specialization.specialize import specialize
+from qmlir.specialization.specialize import parameter_inputs, specialize
 from qmlir.targets.cpu.emitters.ahead import Emitted, emit_ahead, form_named, machine_forms
 from qmlir.targets.cpu.emitters.llvm.target import code_target
 from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.ports import checked_name
-from qmlir.targets.cpu.entry_point import as_main
 from qmlir.targets.cpu.host import best_isa, resolved_isa
 from qmlir.targets.cpu.isa import instruction_set, isas_of_processors
 from qmlir.targets.cpu.lowering import lowered
+
+# The function that a program begins with: the one that is asked for takes the name `main`.
+
+
+def as_main(module: ModuleOp, name: str) -> ModuleOp:
+    """`module` with the function `name` as the one that a program begins with, in the place of another `@main`.
+
+    Of the others, those that it calls stay.
+    """
+    function = function_of(module, name)
+    for op in list(module.ops):
+        if op is function or not isinstance(op, FuncOp):
+            continue
+        if op.sym_name.data == MAIN:
+            op.detach()
+            op.erase()
+        else:
+            op.sym_visibility = StringAttr("private")
+    function.sym_name, function.sym_visibility = StringAttr(MAIN), None
+    return run_pipeline(module, "symbol-dce")
+
+
+# `qmlir.emit`: a program that runs without Python, as files: lowered for one thread, written in one of the forms.
 
 
 def _check_closed(module: ModuleOp, function: FuncOp) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.ir.fingerprint import fingerprint
+from qmlir.ir.equivalence import fingerprint
 from qmlir.ir.signature import MAIN
-from qmlir.targets.cpu.any_batch import batch_plan
+from qmlir.targets.cpu.batch_tiling import batch_plan
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, card_of
 from qmlir.targets.cpu.emitters.emitter import emitter_named
 from qmlir.targets.cpu.emitters.program import program_of

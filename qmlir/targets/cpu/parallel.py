@@ -14,9 +14,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from qmlir.targets.cpu.cache import number_in
 from qmlir.targets.cpu.runtime.helper import claimed
 from qmlir.targets.cpu.runtime.spreading import available_cores
-from qmlir.targets.cpu.variables import number_in
 
 PROCESSES_VARIABLE = "QMLIR_COMPILE_PROCESSES"
 """How many processes compile at most; all cores where nothing is said."""

@@ -25,15 +25,15 @@ from qmlir.arithmetic.records import RecordLayout
 from qmlir.arithmetic.schemes import F64, I64
 from qmlir.arithmetic.statistics import NotANumberError, Statistics
 from qmlir.dialects.calib.ops import ObserveOp
-from qmlir.interpreter.machine import Interpreter
+from qmlir.interpreter.interpreter import Interpreter
+from qmlir.interpreter.observers import Images, ObservedValue, Ranges, Recorder, depends_on_data
 from qmlir.interpreter.profiling import Interpreted, Machine, RunOptions, Way
-from qmlir.interpreter.recording import Images, ObservedValue, Ranges, Recorder, depends_on_data
 from qmlir.interpreter.samples import Run, Samples
 from qmlir.ir.builtin_types import sizes_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, op_error, text_error
 from qmlir.ir.interfaces import MultipliesAndAdds, volume
 from qmlir.passes.profiled.calib_attach_records import AFTER, attach_records
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.quantization.profiles.keys import open_composites
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.padding.batch import observed_images

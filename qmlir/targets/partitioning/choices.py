@@ -12,15 +12,15 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable, is_side_effect_free
 
+from qmlir.dialects.quant.infer import bytes_of, elements_of
 from qmlir.dialects.quant.ops import CastOperation
-from qmlir.dialects.quant.sizes import bytes_of, elements_of
 from qmlir.dialects.target.description import Description
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, SizesKnownInRun
 from qmlir.quantization.supports import why_not
 from qmlir.target import HOST, PART
-from qmlir.targets.partitioning.graph import CostGraph, graph_of
 from qmlir.targets.partitioning.phases import Plan, best_plan
 from qmlir.targets.partitioning.problem import HOST as HOST_PLACE
+from qmlir.targets.partitioning.problem import CostGraph, graph_of
 
 
 @dataclass(frozen=True)

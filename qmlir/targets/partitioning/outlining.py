@@ -11,10 +11,10 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
 from qmlir.analysis.symbols import unique_name
-from qmlir.ir.control import captured
+from qmlir.ir.control_flow import captured
 from qmlir.ir.provenance import origins_of, set_tensor_names, tensor_name
 from qmlir.ir.signature import NAME, Port, inputs_of, set_ports
-from qmlir.targets.partitioning.graph import CostGraph, computing, is_constant
+from qmlir.targets.partitioning.problem import CostGraph, computing, is_constant
 
 
 @dataclass(frozen=True)

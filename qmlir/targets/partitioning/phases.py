@@ -11,7 +11,7 @@ lowers the cost.
 from collections.abc import Callable, Iterator, Sequence
 from itertools import cycle
 
-from qmlir.arithmetic.flow import BinaryChoices, Variable
+from qmlir.arithmetic.combinatorial import BinaryChoices, Variable
 from qmlir.targets.partitioning.problem import HOST, Problem, Value
 
 Plan = tuple[int, ...]

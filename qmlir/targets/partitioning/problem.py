@@ -1,18 +1,28 @@
-"""The question, without IR: operations with the places that can compute them, values between them, and what all costs.
+"""The partitioning problem: operations with the targets that can compute them, values between them, and costs."""
 
-A plan gives each operation a phase. Phases run one after the other and take turns between the places, the host first:
-with one device the host has the phases 0, 2, 4, …, the device has 1, 3, 5, …. What lies in one phase of a device is a
-part. No operation comes in an earlier phase than one whose value it uses, so that parts never wait for each other in a
-circle; every division into such parts is a plan, for parts that do not wait for each other have an order.
-
-A **crossing** is an argument or a result of a part: a value that moves between the memory of a device and that of the
-host. A part takes a value once, however often it uses it, and gives it once, for all users. What a device made stays
-there for the same part only: for another part it goes to the host and comes back.
-"""
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import ConstantLike, is_side_effect_free
+
+from qmlir.ir.control_flow import captured
+
+# The question, without IR: operations with the places that can compute them, values between them, and what all
+# costs.
+#
+# A plan gives each operation a phase. Phases run one after the other and take turns between the places, the host
+# first: with one device the host has the phases 0, 2, 4, …, the device has 1, 3, 5, …. What lies in one phase of a
+# device is a part. No operation comes in an earlier phase than one whose value it uses, so that parts never wait for
+# each other in a circle; every division into such parts is a plan, for parts that do not wait for each other have an
+# order.
+#
+# A **crossing** is an argument or a result of a part: a value that moves between the memory of a device and that of
+# the host. A part takes a value once, however often it uses it, and gives it once, for all users. What a device made
+# stays there for the same part only: for another part it goes to the host and comes back.
 
 HOST = 0
 """The place that can compute everything; its memory has the inputs and outputs of the function."""
@@ -107,3 +117,60 @@ class Problem:
         """What `plan` costs: its crossings, and each operation where it is."""
         crossings = sum(value.cost for value, _, _ in self.crossings(plan))
         return crossings + sum(node.costs[self.place(phase)] for phase, node in zip(plan, self.nodes, strict=True))
+
+
+# The body of a function as a problem: its operations without constants, its values.
+#
+# Constants lie where they are used, and never cross a border. What acts beside its results keeps its order.
+
+Costs = Callable[[Operation], Mapping[int, int]]
+"""For each place that can compute an operation what it costs there."""
+
+
+def is_constant(value: SSAValue) -> bool:
+    """Whether `value` is known, and so is copied to wherever it is used."""
+    owner = value.owner
+    return isinstance(owner, Operation) and owner.has_trait(ConstantLike, value_if_unregistered=False)
+
+
+def computing(block: Block) -> tuple[Operation, ...]:
+    """The operations of a block in order, neither constants nor its terminator."""
+    body = (op for op in block.ops if op is not block.last_op)
+    return tuple(op for op in body if not op.has_trait(ConstantLike, value_if_unregistered=False))
+
+
+@dataclass(frozen=True)
+class CostGraph:
+    """The operations of a function in order, neither constants nor its terminator, and the problem that they are."""
+
+    operations: tuple[Operation, ...]
+    values: tuple[SSAValue, ...]
+    """Those of `problem.values`."""
+
+    problem: Problem
+
+
+def _order(operations: Iterable[Operation]) -> Iterator[Edge]:
+    """Each pair of neighbours among what acts beside its results."""
+    acting = [number for number, op in enumerate(operations) if not is_side_effect_free(op)]
+    return pairwise(acting)
+
+
+def graph_of(function: FuncOp, places: int, costs: Costs, crossing: Callable[[SSAValue], int]) -> CostGraph:
+    """The graph of a function of one block; `crossing` says what a crossing of a value costs."""
+    block: Block = function.body.block
+    operations = computing(block)
+    users: dict[SSAValue, list[int]] = {argument: [] for argument in block.args}
+    sources: dict[SSAValue, int] = {}
+    for number, op in enumerate(operations):
+        for value in captured(op):
+            if not is_constant(value):
+                users[value].append(number)
+        for result in op.results:
+            users[result], sources[result] = [], number
+    outputs = set(block.last_op.operands if block.last_op is not None else ())
+    values = tuple(
+        Value(sources.get(value), tuple(using), value in outputs, crossing(value)) for value, using in users.items()
+    )
+    nodes = tuple(CostNode(costs(op)) for op in operations)
+    return CostGraph(operations, tuple(users), Problem(nodes, values, places, tuple(_order(operations))))

@@ -8,16 +8,15 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from qmlir.dialects.quant.sizes import type_bytes
+from qmlir.dialects.quant.infer import type_bytes
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import printable
 from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.quantization.report import element_text
 from qmlir.target import HOST
-from qmlir.targets.partitioning.graph import computing
-from qmlir.text.readable import Readable
-from qmlir.text.tables import aligned, bytes_text, counted, number
+from qmlir.targets.partitioning.problem import computing
+from qmlir.text.tables import Readable, aligned, bytes_text, counted, number
 
 
 @dataclass(frozen=True)

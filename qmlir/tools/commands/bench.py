@@ -12,14 +12,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from qmlir.ir.diagnostics import printable
-from qmlir.specialization.inputs import shape_text
-from qmlir.specialization.options import parse_shapes
-from qmlir.targets.peers.packages import TITLES, installed_version
+from qmlir.specialization.inputs import parse_shapes, shape_text
+from qmlir.targets.runtimes.packages import TITLES, installed_version
 from qmlir.text.tables import aligned, counted
 from qmlir.tools.arguments import add_model, add_options, cuts_in, data_in, load_model
-from qmlir.tools.frame import Command, Session
-from qmlir.tools.rivals import rivals
-from qmlir.tools.streams import UsageError
+from qmlir.tools.baselines import rivals
+from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.stdio import UsageError
 from qmlir.workflows.timing import Times, interleaved
 
 ROUNDS = 5

@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.table import Table
 
 from qmlir.ir.diagnostics import printable
-from qmlir.onnx.suffixes import ONNX_SUFFIXES
-from qmlir.specialization.options import parse_shapes
+from qmlir.onnx.filenames import ONNX_SUFFIXES
+from qmlir.specialization.inputs import parse_shapes
 from qmlir.tools.arguments import add_model, add_options, data_in, model_or_path
-from qmlir.tools.frame import Command, Session
-from qmlir.tools.streams import UsageError
+from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.stdio import UsageError
 from qmlir.workflows.comparing import LEVELS, RUNTIMES, Side, compare
 from qmlir.workflows.comparison.compare import HEAD, NUMBERS, Comparison, ValueComparison
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from qmlir.ir.diagnostics import op_error, text_error
-from qmlir.specialization.inputs import function_of
-from qmlir.specialization.options import parse_sizes
+from qmlir.specialization.inputs import function_of, parse_sizes
 from qmlir.specialization.specialize import specialize
 from qmlir.target import HOST, find_targets
 from qmlir.targets.compiling import compile
@@ -25,7 +24,7 @@ from qmlir.targets.cpu.emitting import emit, isa_of_text
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.cpu.package import CARD, CONSTANTS
 from qmlir.targets.cpu.saved import PROGRAM_FIRST, saved_parts
-from qmlir.targets.hybrid import HybridProgram
+from qmlir.targets.heterogeneous import HybridProgram
 from qmlir.text.data import JsonValue
 from qmlir.text.tables import bytes_text, counted
 from qmlir.text.writing import folder_result
@@ -39,7 +38,7 @@ from qmlir.tools.arguments import (
     parse_bytes,
     value_of,
 )
-from qmlir.tools.frame import Command, Session
+from qmlir.tools.command_runner import Command, Session
 from qmlir.tools.sizes import has_open_batch_only, shapes_text, with_one_sample
 from qmlir.workflows.folder import QuantizedFolder, check_new_folder
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import shtab
 
+from qmlir.tools.command_runner import Command, Session, fill_parser
 from qmlir.tools.configuration import DIR, PATHS
-from qmlir.tools.frame import Command, Session, fill_parser
-from qmlir.tools.streams import actions_of
+from qmlir.tools.stdio import actions_of
 from qmlir.tools.subcommands import Subcommand, build_argument_parser
 
 

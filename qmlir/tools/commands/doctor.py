@@ -21,9 +21,9 @@ from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.host import host_features, host_isa
 from qmlir.targets.cpu.runtime.processor import processor_name
 from qmlir.targets.cpu.runtime.spreading import available_cores
-from qmlir.targets.peers.packages import TITLES, installed_version, is_installed
+from qmlir.targets.runtimes.packages import TITLES, installed_version, is_installed
 from qmlir.text.tables import bytes_text
-from qmlir.tools.frame import Command, Session
+from qmlir.tools.command_runner import Command, Session
 from qmlir.tools.listing import contents
 
 _PACKAGES = ("xdsl", "numpy", "numba", "llvmlite", "onnx", "safetensors", "ml_dtypes", "rich")

@@ -4,12 +4,11 @@ import argparse
 
 from qmlir import explain
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.specialization.inputs import check_known_inputs, function_of
-from qmlir.specialization.options import parse_shapes
+from qmlir.specialization.inputs import check_known_inputs, function_of, parse_shapes
 from qmlir.targets.cpu.host import resolved_isa
-from qmlir.text.plain import plain
+from qmlir.text.data import plain
 from qmlir.tools.arguments import add_model, add_options
-from qmlir.tools.frame import Command, Session
+from qmlir.tools.command_runner import Command, Session
 from qmlir.tools.sizes import Shapes, shapes_text, with_one_sample
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load

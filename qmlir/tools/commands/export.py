@@ -14,7 +14,7 @@ from qmlir.tools.arguments import (
     import_settings,
     load_model,
 )
-from qmlir.tools.frame import Command, Session
+from qmlir.tools.command_runner import Command, Session
 from qmlir.workflows.exporting import check_onnx_file, export_onnx
 
 _SHOWN = 8

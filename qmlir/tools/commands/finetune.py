@@ -8,8 +8,8 @@ from pathlib import Path
 
 from qmlir.arithmetic.optimizers import OptimizerKind
 from qmlir.ir.diagnostics import text_error
-from qmlir.onnx.suffixes import ONNX_SUFFIXES
-from qmlir.quantization.learned import METHODS
+from qmlir.onnx.filenames import ONNX_SUFFIXES
+from qmlir.quantization.trained_parameters import METHODS
 from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
 from qmlir.text.writing import check_file, check_own
 from qmlir.tools.arguments import (
@@ -23,9 +23,9 @@ from qmlir.tools.arguments import (
     export_settings,
     labels_beside_data,
 )
+from qmlir.tools.command_runner import Command, Session
 from qmlir.tools.float_models import float_model
-from qmlir.tools.frame import Command, Session
-from qmlir.tools.streams import UsageError
+from qmlir.tools.stdio import UsageError
 from qmlir.workflows.exporting import check_onnx_file, export_onnx
 from qmlir.workflows.finetuning import FinetuneLoss, FinetuneOptions, HeldOutFigures, finetune
 

@@ -8,9 +8,9 @@ from qmlir import inspect
 from qmlir.ir.diagnostics import text_error
 from qmlir.targets.cpu.emitters.card import ProgramCard, card_paths, with_digest
 from qmlir.targets.cpu.saved import cards_in, is_program
-from qmlir.text.plain import plain
+from qmlir.text.data import plain
 from qmlir.tools.arguments import IMPORT, add_model, add_options, import_settings, load_model, value_of
-from qmlir.tools.frame import Command, Session
+from qmlir.tools.command_runner import Command, Session
 from qmlir.workflows.inspection.layers import SORTS
 
 

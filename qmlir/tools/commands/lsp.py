@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from qmlir.ir.diagnostics import text_error
 from qmlir.tools import lsp
-from qmlir.tools.frame import Command, Session
+from qmlir.tools.command_runner import Command, Session
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

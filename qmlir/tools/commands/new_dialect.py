@@ -13,7 +13,7 @@ from jinja2 import Environment, StrictUndefined
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import text_error
 from qmlir.registry import INTERFACE
-from qmlir.tools.frame import Command, Session
+from qmlir.tools.command_runner import Command, Session
 
 _TEMPLATES = "templates/dialect"
 SUFFIX = ".j2"

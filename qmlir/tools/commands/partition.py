@@ -6,7 +6,7 @@ from pathlib import Path
 from qmlir.targets.partitioning.choices import Preferences
 from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model
-from qmlir.tools.frame import Command, Session
+from qmlir.tools.command_runner import Command, Session
 from qmlir.workflows.partitioning import partition
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from qmlir import profile
 from qmlir.environment import default_environment
 from qmlir.ir.verification import verify
-from qmlir.onnx.suffixes import ONNX_SUFFIXES
+from qmlir.onnx.filenames import ONNX_SUFFIXES
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import PIPELINES, QUANTIZE, quantize_lowering
 from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
 from qmlir.text.writing import check_file
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, data_in, import_settings, load_model
-from qmlir.tools.frame import Command, Session
+from qmlir.tools.command_runner import Command, Session
 from qmlir.workflows.exporting import export_onnx
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from qmlir import registry
 from qmlir.ir.diagnostics import text_error
-from qmlir.onnx.suffixes import ONNX_SUFFIXES
-from qmlir.quantization.profiles.file import Profile
+from qmlir.onnx.filenames import ONNX_SUFFIXES
+from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.recipe_text import AUTO, Effort
 from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
 from qmlir.tools.arguments import (
@@ -25,8 +25,8 @@ from qmlir.tools.arguments import (
     load_model,
     quantization_settings,
 )
-from qmlir.tools.frame import Command, Session
-from qmlir.tools.streams import UsageError
+from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.stdio import UsageError
 from qmlir.workflows.exporting import check_onnx_file, export_onnx
 from qmlir.workflows.folder import QuantizedFolder, check_new_folder, names_of
 from qmlir.workflows.quantizing import quantize

@@ -3,10 +3,10 @@
 import argparse
 from pathlib import Path
 
-from qmlir.specialization.options import parse_shapes
+from qmlir.specialization.inputs import parse_shapes
 from qmlir.text.tables import bytes_text
 from qmlir.tools.arguments import add_model, add_options, add_output, data_in, labels_beside_data, model_or_path
-from qmlir.tools.frame import Command, Session
+from qmlir.tools.command_runner import Command, Session
 from qmlir.workflows.reporting.making import SAMPLES, report
 
 OUTPUT = "report.html"

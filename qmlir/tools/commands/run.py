@@ -15,7 +15,7 @@ from xdsl.dialects.func import FuncOp
 from qmlir import interpret
 from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.archives import arrays_of, whole
-from qmlir.interpreter.machine import Interpreter
+from qmlir.interpreter.interpreter import Interpreter
 from qmlir.interpreter.samples import left_out
 from qmlir.ir.diagnostics import nearest_name, printable, text_error, warn_once
 from qmlir.ir.signature import Port, inputs_of
@@ -25,8 +25,8 @@ from qmlir.targets.cpu.runtime.errors import InputError
 from qmlir.targets.cpu.saved import is_program
 from qmlir.text.writing import write_file
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model
-from qmlir.tools.frame import Command, Session
-from qmlir.tools.streams import UsageError
+from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.stdio import UsageError
 
 ENGINES = ("interpreter", "compiled")
 """The engines that can run a module."""

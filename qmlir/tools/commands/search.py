@@ -14,9 +14,9 @@ from qmlir.tools.arguments import (
     data_in,
     labels_beside_data,
 )
+from qmlir.tools.command_runner import Command, Session
 from qmlir.tools.float_models import FloatModel, float_model
-from qmlir.tools.frame import Command, Session
-from qmlir.tools.streams import UsageError
+from qmlir.tools.stdio import UsageError
 from qmlir.workflows.evaluating import Engine
 from qmlir.workflows.folder import check_new_folder, names_of
 from qmlir.workflows.searching import SearchMode, SearchResult, search

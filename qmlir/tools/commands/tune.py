@@ -7,13 +7,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import quantize
 from qmlir.ir.diagnostics import printable
-from qmlir.specialization.inputs import function_of
-from qmlir.specialization.options import parse_shapes
+from qmlir.specialization.inputs import function_of, parse_shapes
 from qmlir.specialization.specialize import specialize
 from qmlir.tools.arguments import IMPORT, add_model, add_options, data_in, import_settings, load_model
-from qmlir.tools.frame import Command, Session
+from qmlir.tools.command_runner import Command, Session
 from qmlir.tools.sizes import with_one_sample
-from qmlir.tools.streams import UsageError
+from qmlir.tools.stdio import UsageError
 from qmlir.workflows.tuning import TuneResult, tune
 
 

@@ -18,9 +18,8 @@ from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.ir.provenance import describe
 from qmlir.ir.verification import verify
-from qmlir.text.parsing import parse_module
-from qmlir.text.places import LineTable
-from qmlir.text.splitting import split_source
+from qmlir.text.diagnostics import LineTable
+from qmlir.text.parsing import parse_module, split_source
 from qmlir.tools.lsp.index import IndexingParser, Named, NameIndex
 
 _WORD = re.compile(r'[%^!#@]?(?:"[^"\n]*"|[\w$.-]+)')

@@ -15,8 +15,7 @@ from qmlir.interpreter.samples import Data, Run, Samples
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import LINES, printable, text_error
 from qmlir.ir.signature import inputs_of
-from qmlir.text.readable import Readable
-from qmlir.text.tables import aligned, counted
+from qmlir.text.tables import Readable, aligned, counted
 from qmlir.workflows.comparison.errors import ErrorSums, TopOne
 from qmlir.workflows.comparison.names import INPUT, OUTPUT, Name, matched
 from qmlir.workflows.comparison.subjects import Subject

@@ -20,7 +20,7 @@ from qmlir.interpreter.upstream.scalars import unsigned, wrap
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import text_error, unknown
 from qmlir.ir.verification import verify
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import COMPILE
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.specialization.specialize import specialize

@@ -20,7 +20,7 @@ from qmlir.onnx.reading import read_model
 from qmlir.onnx.types import ELEMENT_TYPES
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.report import element_text
-from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
+from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
 from qmlir.workflows.comparison.names import INPUT, Name, input_name, output_name
 from qmlir.workflows.comparison.subjects import is_numbers
 

@@ -16,10 +16,10 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.quant.evaluate import dequantize
 from qmlir.dialects.quant.infer import element_type
-from qmlir.dialects.quant.interpret import dequantize
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.interpreter.machine import Listener
+from qmlir.interpreter.interpreter import Listener
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.signature import Port, inputs_of, outputs_of, set_ports

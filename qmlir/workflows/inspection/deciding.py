@@ -1,6 +1,6 @@
 """What was decided about a node, as data: for each of its slots the type, what it follows from, and who said so.
 
-The deciding code notes its reasons (`qmlir.quantization.reasons`); here they become keys, numbers and text while the
+The deciding code notes its reasons (`qmlir.quantization.choice`); here they become keys, numbers and text while the
 module still is the one that was decided about.
 """
 
@@ -11,11 +11,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from qmlir.ir.interfaces import Quantizable, Slot
-from qmlir.quantization.choice import Choice
+from qmlir.quantization.choice import Basis, Choice, ObservedRange, Reason
 from qmlir.quantization.decisions import Decisions
-from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import is_constant, keyed_values
-from qmlir.quantization.reasons import Basis, ObservedRange, Reason
+from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.report import key_of
 from qmlir.quantization.retyping import slots_of
@@ -131,7 +130,7 @@ def _choice_fields(choice: Choice, slot: Slot, basis: Basis) -> Iterator[tuple[s
 
 @dataclass
 class DecisionReader:
-    """Takes notes of what passes decide about `node` in `module`; a `Watch` of `qmlir.quantization.options`."""
+    """Takes notes of what passes decide about `node` in `module`; a `Watch` of `qmlir.quantization.settings`."""
 
     module: ModuleOp
     node: NamedNode

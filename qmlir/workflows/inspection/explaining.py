@@ -15,14 +15,12 @@ from xdsl.ir import Attribute
 from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit
 from qmlir.ir.provenance import origins_of
-from qmlir.passmanager.instrumentation import Instrumentation
+from qmlir.passmanager.instrumentation import Change, Instrumentation, ProvenanceChanges
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.passmanager.pipeline import Pipeline
-from qmlir.passmanager.provenance_changes import Change, ProvenanceChanges
-from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import COMPILE, quantize_pipeline
-from qmlir.quantization.profiles.digest import model_digest
-from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import is_constant
+from qmlir.quantization.profiles.profile import Profile, model_digest
 from qmlir.quantization.report import key_of
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.specialization.specialize import specialize

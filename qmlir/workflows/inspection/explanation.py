@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from qmlir.ir.diagnostics import printable
-from qmlir.passmanager.provenance_changes import Change
-from qmlir.quantization.reasons import Basis
-from qmlir.text.readable import Readable
-from qmlir.text.tables import counted
+from qmlir.passmanager.instrumentation import Change
+from qmlir.quantization.choice import Basis
+from qmlir.text.tables import Readable, counted
 from qmlir.workflows.inspection.deciding import DEFAULT, Observation, OperationDecision, SlotDecision
 from qmlir.workflows.inspection.kernels import NodeKernel
 from qmlir.workflows.inspection.values import ValueInfo

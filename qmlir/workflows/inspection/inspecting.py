@@ -14,7 +14,7 @@ from xdsl.traits import IsTerminator
 
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type
-from qmlir.dialects.quant.sizes import bits_of, bytes_of, elements_of, shaped_type
+from qmlir.dialects.quant.infer import bits_of, bytes_of, elements_of, shaped_type
 from qmlir.ir.decomposition import Parts, marks_on, parts_given
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable
 from qmlir.ir.provenance import origins_of

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from qmlir.ir.diagnostics import printable
 from qmlir.quantization.report import share
-from qmlir.text.readable import Readable
-from qmlir.text.tables import aligned, bytes_text, number
+from qmlir.text.tables import Readable, aligned, bytes_text, number
 from qmlir.workflows.inspection.values import ValueInfo
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from qmlir.dialects.quant.infer import bytes_of, shaped_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
-from qmlir.dialects.quant.sizes import bytes_of, shaped_type
 from qmlir.dialects.quant.types import CalibratedQuantizedType, UniformQuantizedType, storage_limits
 from qmlir.ir.provenance import tensor_name
 from qmlir.quantization.profiles.keys import is_constant

@@ -1,7 +1,7 @@
 """Which rule of a recipe changes how a value of a quantized module is stored, and its text.
 
 The type of a value is decided where the value is computed, or first taken, and what moves or limits values shares one
-type (see `qmlir.quantization.groups`). A rule that names another operation would decide nothing, which is an error.
+type (see `qmlir.quantization.shared_scales`). A rule that names another operation would decide nothing, which is an error.
 """
 
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import origins_of
-from qmlir.quantization.groups import Groups
 from qmlir.quantization.profiles.keys import is_constant
 from qmlir.quantization.recipe_text import table_text
+from qmlir.quantization.shared_scales import Groups
 
 
 def rule(op: Operation | None, slot: Slot | None, **settings: object) -> str:

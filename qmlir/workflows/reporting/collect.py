@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.softmax import SoftmaxOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.softmax.ops import SoftmaxOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.interpreter.progress import bar
@@ -29,9 +29,9 @@ from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import outputs_of
 from qmlir.passes.quantized.repairs import repairs_of
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import CLEAN
-from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.report import coverage, element_text, key_of
 from qmlir.quantization.retyping import KEEP_FLOAT
 from qmlir.specialization.inputs import shape_text

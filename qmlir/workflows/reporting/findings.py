@@ -13,8 +13,8 @@ from xdsl.ir import Operation
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.interfaces import Slot
-from qmlir.quantization.profiles.file import Profile
-from qmlir.quantization.sums import reach
+from qmlir.quantization.profiles.profile import Profile
+from qmlir.quantization.types import reach
 from qmlir.workflows.inspection.values import represented_range
 from qmlir.workflows.reporting.advice import Deciders, rule
 from qmlir.workflows.reporting.graph import GraphNode

@@ -15,9 +15,8 @@ from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import text_error
-from qmlir.quantization.profiles.file import Profile
-from qmlir.text.access import access, note_sources, plan_output
-from qmlir.text.files import path_of
+from qmlir.quantization.profiles.profile import Profile
+from qmlir.text.files import access, note_sources, path_of, plan_output
 from qmlir.text.writing import check_file, check_generated
 from qmlir.workflows.evaluating import Labels, data_beside
 from qmlir.workflows.folder import QuantizedFolder

@@ -11,9 +11,8 @@ from enum import StrEnum
 
 from qmlir.ir.diagnostics import LINES, printable
 from qmlir.quantization.report import LayerGain
-from qmlir.text.plain import plain
-from qmlir.text.readable import Readable
-from qmlir.text.tables import counted
+from qmlir.text.data import plain
+from qmlir.text.tables import Readable, counted
 from qmlir.workflows.inspection.values import ParameterInfo
 from qmlir.workflows.recovery import gains_text
 from qmlir.workflows.reporting.layout import Point

@@ -14,8 +14,8 @@ from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.padding.batch import BatchAxes, proven_batch
 from qmlir.specialization.padding.pad import outline
-from qmlir.targets.cpu.any_length import all_capacities, padded_modules, plan_of
 from qmlir.targets.cpu.compiler import open_port
+from qmlir.targets.cpu.length_buckets import all_capacities, padded_modules, plan_of
 from qmlir.targets.cpu.runtime.lengths import AnyLength, Bucket
 from tests.levels.dynamic.building import SIZES, DynamicModel
 

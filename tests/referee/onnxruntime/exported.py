@@ -7,7 +7,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
+from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
 
 EXACT = OrtOptions(optimization="none")
 

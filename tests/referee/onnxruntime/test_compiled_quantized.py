@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.ops.elementwise import CastOp
+from qmlir.dialects.nn.elementwise.ops import CastOp
 from qmlir.environment import default_environment
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline

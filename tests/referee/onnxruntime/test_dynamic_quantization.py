@@ -11,7 +11,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper
 
 import qmlir
-from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
+from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
 from tests.support.nets import Net
 from tests.support.unsigned_twins import run_exactly

@@ -14,7 +14,7 @@ from benchmarks.accuracy import MODELS, Digits
 from qmlir.environment import default_environment
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
+from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
 from tests.levels.generator import Case, case_of

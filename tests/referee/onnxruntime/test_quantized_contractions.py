@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, f32, i32, i64
 
-from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp, MatMulOp
+from qmlir.dialects.nn.contraction.ops import ConvOp, FullyConnectedOp, MatMulOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from tests.referee.onnxruntime.quantized_sheets import (
     Draw,

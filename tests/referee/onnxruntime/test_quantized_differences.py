@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, TensorType, i64
 
-from qmlir.dialects.nn.ops.activations import ReluOp
-from qmlir.dialects.nn.ops.contraction import MatMulOp
-from qmlir.dialects.nn.ops.elementwise import AddOp, MulOp
-from qmlir.dialects.nn.ops.pooling import AveragePoolOp
+from qmlir.dialects.nn.activations.ops import ReluOp
+from qmlir.dialects.nn.contraction.ops import MatMulOp
+from qmlir.dialects.nn.elementwise.ops import AddOp, MulOp
+from qmlir.dialects.nn.pooling.ops import AveragePoolOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from tests.referee.onnxruntime.quantized_sheets import (
     MICROSOFT,

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, FloatAttr, TensorType, f32, i64
 
-from qmlir.dialects.nn.ops.activations import LeakyReluOp, ReluOp, SigmoidOp, TanhOp
-from qmlir.dialects.nn.ops.elementwise import AbsOp, AddOp, ClipOp, DivOp, MulOp, NegOp, SubOp
-from qmlir.dialects.nn.ops.pooling import AveragePoolOp, GlobalAveragePoolOp, MaxPoolOp
-from qmlir.dialects.nn.ops.reduction import ReduceMeanOp, ReduceSumOp
+from qmlir.dialects.nn.activations.ops import LeakyReluOp, ReluOp, SigmoidOp, TanhOp
+from qmlir.dialects.nn.elementwise.ops import AbsOp, AddOp, ClipOp, DivOp, MulOp, NegOp, SubOp
+from qmlir.dialects.nn.pooling.ops import AveragePoolOp, GlobalAveragePoolOp, MaxPoolOp
+from qmlir.dialects.nn.reduction.ops import ReduceMeanOp, ReduceSumOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from tests.referee.onnxruntime.quantized_sheets import (
     MICROSOFT,

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qmlir.dialects.nn.ops.recurrent import ACTIVATIONS
+from qmlir.dialects.nn.recurrent.ops import ACTIVATIONS
 from tests.referee.onnxruntime.nodes import agree
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
 

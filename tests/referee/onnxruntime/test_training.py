@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
-from qmlir.targets.peers.quantizers import FORMS as PEER_FORMS
-from qmlir.targets.peers.quantizers import modern, quantize
+from qmlir.targets.runtimes.quantizers import FORMS as PEER_FORMS
+from qmlir.targets.runtimes.quantizers import modern, quantize
 from qmlir.workflows.training import Trainable
 from tests.referee.onnxruntime.exported import FORMS
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.upstream import needs_mlir_opt, run_each
-from tests.unit.text.test_bounds import ACCEPTED, REFUSED, module_of
+from tests.unit.text.test_limits import ACCEPTED, REFUSED, module_of
 
 pytestmark = [pytest.mark.referee, needs_mlir_opt]
 

@@ -6,9 +6,18 @@ from itertools import product
 import numpy as np
 import pytest
 
-from qmlir.arithmetic.adaptive_rounding import ByMoments, ByRows, Objective, PiecewiseLinear, adaround, best_of
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.weight_rounding import CodeGrid, descend, gptq
+from qmlir.arithmetic.weight_rounding import (
+    ByMoments,
+    ByRows,
+    CodeGrid,
+    Objective,
+    PiecewiseLinear,
+    adaround,
+    best_of,
+    descend,
+    gptq,
+)
 
 _RELU, _RELU6, _LEAKY = PiecewiseLinear(low=0.0), PiecewiseLinear(0.0, 6.0), PiecewiseLinear(low=0.0, slope=0.1)
 

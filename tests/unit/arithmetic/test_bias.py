@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qmlir.arithmetic.bias import LIMIT, fit_bias
+from qmlir.arithmetic.requantization import LIMIT, fit_bias
 from qmlir.arithmetic.schemes import RangeError
 
 SCALES = st.floats(2.0**-20, 8.0, width=32)

@@ -25,9 +25,9 @@ from qmlir.arithmetic.calibrators import (
 )
 from qmlir.arithmetic.schemes import Grid, Parameters, RangeError, Scheme, Storage, parameters, scheme_names
 from qmlir.arithmetic.statistics import Statistics
-from qmlir.interpreter.recording import RunRanges
+from qmlir.interpreter.observers import RunRanges
 from qmlir.registry import Contribution, Package, PackageError, plugged
-from qmlir.registry.places import place_of
+from qmlir.registry.faults import place_of
 
 Values = npt.NDArray[np.float32]
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from qmlir.arithmetic.few_levels import beyond_zero, binary_scales, ternary_scales
+from qmlir.arithmetic.schemes import beyond_zero, binary_scales, ternary_scales
 
 Array = np.ndarray
 

@@ -5,7 +5,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qmlir.arithmetic.flow import BinaryChoices
+from qmlir.arithmetic.combinatorial import BinaryChoices
 
 COUNT = 4
 _VARIABLES = st.integers(0, COUNT - 1)

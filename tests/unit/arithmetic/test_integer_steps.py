@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.integer_steps import IntegerSteps, StepPlaces, apply_steps, fit_steps, steps_of, steps_on_grid
 from qmlir.arithmetic.requantization import requantize_f32, requantize_qlinear, requantize_single_round
+from qmlir.arithmetic.step_functions import IntegerSteps, StepPlaces, apply_steps, fit_steps, steps_of, steps_on_grid
 
 LIMITS = {8: (-128, 127), 16: (-32768, 32767)}
 

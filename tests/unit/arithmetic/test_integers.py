@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import qmlir
-from qmlir.arithmetic.integers import integer_limits, wrapped
+from qmlir.arithmetic.arrays import integer_limits, wrapped
 
 SPELLED_OUT = re.compile(r"-\(1 << \(?[a-z_.]+ - 1\)|\(0, \(1 << [\w.]+\) - 1\)")
 
@@ -53,4 +53,4 @@ def test_limits_are_spelled_out_once() -> None:
         for path in root.rglob("*.py")
         if SPELLED_OUT.search(path.read_text(encoding="utf-8")) and "runtime" not in path.parts
     }
-    assert found == {"arithmetic/integers.py"}
+    assert found == {"arithmetic/arrays.py"}

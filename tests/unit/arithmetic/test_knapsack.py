@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qmlir.arithmetic.knapsack import Option, Selection, front, least
+from qmlir.arithmetic.combinatorial import Option, Selection, front, least
 from qmlir.arithmetic.schemes import F64
 
 Pairs = Mapping[tuple[int, int], F64]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from qmlir.arithmetic.ordered_sums import ordered_mean, ordered_product, ordered_sum
+from qmlir.arithmetic.arrays import ordered_mean, ordered_product, ordered_sum
 
 GENERATOR = np.random.default_rng(7)
 Array = npt.NDArray[Any]

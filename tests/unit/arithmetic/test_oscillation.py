@@ -3,7 +3,7 @@
 import numpy as np
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.oscillation import THRESHOLD, still
+from qmlir.arithmetic.optimizers import THRESHOLD, still
 
 
 def test_only_what_changes_its_direction_is_frozen() -> None:

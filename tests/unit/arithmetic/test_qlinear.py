@@ -8,9 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qmlir.arithmetic.fused import fused_f32
-from qmlir.arithmetic.qlinear import Affine, Sum, moved_mean, rounded, sigmoid, softmax_powers, softmax_steps
-from qmlir.arithmetic.requantization import Mode, requantize
+from qmlir.arithmetic.arrays import fused_f32
+from qmlir.arithmetic.requantization import (
+    Affine,
+    Mode,
+    Sum,
+    moved_mean,
+    requantize,
+    rounded,
+    sigmoid,
+    softmax_powers,
+    softmax_steps,
+)
 
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False).map(np.float32)
 BYTES = st.integers(-128, 127)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from qmlir.arithmetic.quotients import MOST_INTEGERS, reciprocal_parts, rounds_alike
+from qmlir.arithmetic.step_functions import MOST_INTEGERS, reciprocal_parts, rounds_alike
 from qmlir.interpreter.upstream.math import fused_multiply_add
 
 DIVISORS = np.random.default_rng(5).uniform(-10, 4, 24)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.short_rounding import ShortGrid
-from qmlir.arithmetic.weight_rounding import CodeGrid, error, settled
+from qmlir.arithmetic.weight_rounding import CodeGrid, ShortGrid, error, settled
 
 
 def _grid(weights: Array, most: int, sums: Array, reach: int) -> ShortGrid:

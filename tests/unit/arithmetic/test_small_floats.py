@@ -9,7 +9,7 @@ from onnx import numpy_helper
 from xdsl.dialects.builtin import Float8E8M0FNUType, FloatNonfiniteBehavior
 
 from qmlir.arithmetic.small_floats import PowerRounding, to_small_float
-from qmlir.ir.small_floats import DTYPES, Codes
+from qmlir.ir.builtin_types import DTYPES, Codes
 
 FORMATS = [kind() for kind in DTYPES]
 SIGNED = [each for each in FORMATS if each.SEMANTICS.has_sign]

@@ -18,7 +18,7 @@ from hypothesis.extra.numpy import arrays
 from qmlir.arithmetic.histogram import SMALLEST_EXPONENT, Histogram
 from qmlir.arithmetic.moments import square_root
 from qmlir.arithmetic.statistics import NotANumberError, Statistics
-from qmlir.interpreter.recording import RunRanges
+from qmlir.interpreter.observers import RunRanges
 
 Array = npt.NDArray[Any]
 

@@ -16,9 +16,9 @@ from benchmarks.contest import BARS, GAIN_BARS, ratio_rows
 from benchmarks.models import BENCH_MODELS, convnet, detector, encoder, lstm, mlp, mobilenet_v2, speech, vision
 from benchmarks.starts import STARTED
 from benchmarks.subjects import FLOAT, INT8, PEER_FORMS
-from qmlir.targets.peers import onnx_runtime
-from qmlir.targets.peers.packages import is_installed
-from qmlir.targets.peers.quantizers import FORMS, OPSET
+from qmlir.targets.runtimes import onnx_runtime
+from qmlir.targets.runtimes.packages import is_installed
+from qmlir.targets.runtimes.quantizers import FORMS, OPSET
 from qmlir.workflows.inspection.inspecting import inspect
 from qmlir.workflows.timing import Times
 

@@ -21,7 +21,7 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.jobs.job import Here, Job
 from qmlir.interpreter.jobs.kept import Kept
 from qmlir.interpreter.jobs.shipping import ShippedModule
-from qmlir.targets.peers.onnx_runtime import OrtSession
+from qmlir.targets.runtimes.onnx_runtime import OrtSession
 from qmlir.text.parsing import parse_module
 from qmlir.workflows.outputs import ModuleRun, PeerRun, outputs_by
 

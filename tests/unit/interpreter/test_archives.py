@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from qmlir.interpreter.archives import arrays_of, whole
-from qmlir.ir.budgets import budgets
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.limits import budgets
 
 X = np.arange(60, dtype=np.float32).reshape(5, 3, 4)
 

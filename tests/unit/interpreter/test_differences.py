@@ -6,7 +6,7 @@ import pytest
 
 from qmlir.environment import default_environment
 from qmlir.interpreter.differences import changed_output, difference_of
-from qmlir.ir.preservation import EVERY_BIT, ROUNDED
+from qmlir.ir.passes import EVERY_BIT, ROUNDED
 from qmlir.text.parsing import parse_module
 
 F32 = np.float32

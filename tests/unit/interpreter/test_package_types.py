@@ -11,7 +11,7 @@ from qmlir.environment import default_environment, plugins
 from qmlir.interpreter.random_inputs import Draw, random_inputs
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module
 from tests.support.trits import ShadeType, ShareType, TritType, TupleType

@@ -13,8 +13,8 @@ from hypothesis.extra import numpy as hnp
 from safetensors.numpy import load, save
 
 from qmlir.arithmetic.statistics import Statistics
+from qmlir.interpreter.observers import Ranges
 from qmlir.interpreter.profile_parts import ProfilePart
-from qmlir.interpreter.recording import Ranges
 from qmlir.ir.diagnostics import DiagnosticError
 
 ARRAYS = hnp.arrays(np.float32, st.integers(0, 9), elements=st.floats(width=32, allow_nan=False))

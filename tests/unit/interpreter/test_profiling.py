@@ -15,17 +15,17 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.environment import default_environment
+from qmlir.interpreter.interpreter import Interpreter, Listener
 from qmlir.interpreter.jobs.job import Job
-from qmlir.interpreter.machine import Interpreter, Listener
 from qmlir.interpreter.profiling import Interpreted, Machine, RunOptions, Way, run_profile
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Run, Samples
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.passes.primitive.nn_decompose import NnDecompose
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import PROFILE
-from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import keyed_values
+from qmlir.quantization.profiles.profile import Profile
 from qmlir.targets.cpu.profiling import CompiledProfiling
 from qmlir.text.parsing import parse_module
 from qmlir.workflows.quantizing import quantize

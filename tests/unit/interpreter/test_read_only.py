@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import TensorType
 
-from qmlir.interpreter.machine import Frame
+from qmlir.interpreter.interpreter import Frame
 from tests.support.run_lines import run_file
 
 FOLDER = Path(__file__).parents[2] / "filecheck" / "dialects" / "nn"

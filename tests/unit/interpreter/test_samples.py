@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.environment import default_environment
+from qmlir.interpreter.datasets import Preprocessed
 from qmlir.interpreter.samples import Samples
-from qmlir.interpreter.sources import Preprocessed
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.ir.affine import AffineExpr
 
-from qmlir.ir.affine_bounds import bounds_of, lies_outside
+from qmlir.ir.builtin_types import bounds_of, lies_outside
 
 _LEAVES = st.one_of(st.integers(0, 2).map(AffineExpr.dimension), st.integers(-7, 9).map(AffineExpr.constant))
 _DIVISORS = st.integers(1, 9)

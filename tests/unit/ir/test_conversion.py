@@ -4,8 +4,8 @@ import pytest
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from qmlir.dialects.nn.ops.activations import ReluOp
-from qmlir.dialects.nn.ops.elementwise import AbsOp, NegOp
+from qmlir.dialects.nn.activations.ops import ReluOp
+from qmlir.dialects.nn.elementwise.ops import AbsOp, NegOp
 from qmlir.environment import default_environment
 from qmlir.ir.conversion import Legality, convert, convert_partially
 from qmlir.ir.diagnostics import DiagnosticError

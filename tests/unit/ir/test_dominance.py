@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.ir.dominance import verify_dominance
+from qmlir.ir.verification import verify_dominance
 from qmlir.text.parsing import parse_module
 
 

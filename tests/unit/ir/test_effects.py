@@ -9,11 +9,10 @@ from xdsl.traits import is_side_effect_free
 from xdsl.transforms.dead_code_elimination import is_trivially_dead, region_dce, would_be_trivially_dead
 
 import qmlir
-from qmlir.dialects.nn.ops.activations import ReluOp
+from qmlir.dialects.nn.activations.ops import ReluOp
 from qmlir.environment import default_environment
 from qmlir.ir.effects import dead_if_unused, erase_dead, has_no_effect, is_dead
-from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.ir.walking import operations_in
+from qmlir.ir.rewriting import apply_patterns_greedily, operations_in
 from qmlir.targets.cpu.lowering import lowered
 from qmlir.text.parsing import parse_module
 

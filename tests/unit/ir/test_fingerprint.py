@@ -6,7 +6,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.environment import default_environment
-from qmlir.ir.fingerprint import fingerprint
+from qmlir.ir.equivalence import fingerprint
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from tests.levels.generator import graph_of

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from qmlir import registry
-from qmlir.ir.preservation import EVERY_BIT, MEANING, PRESERVES, ROUNDED, preservation_of
+from qmlir.ir.passes import EVERY_BIT, MEANING, PRESERVES, ROUNDED, preservation_of
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.ops.activations import ReluOp
-from qmlir.dialects.nn.ops.elementwise import AbsOp
+from qmlir.dialects.nn.activations.ops import ReluOp
+from qmlir.dialects.nn.elementwise.ops import AbsOp
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError, source_location
 from qmlir.ir.provenance import Origin, origins_of, set_origins

@@ -12,14 +12,13 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from qmlir.dialects.nn.ops.activations import ReluOp
-from qmlir.dialects.nn.ops.elementwise import AbsOp, NegOp
+from qmlir.dialects.nn.activations.ops import ReluOp
+from qmlir.dialects.nn.elementwise.ops import AbsOp, NegOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.environment import default_environment
 from qmlir.ir.builtin_types import ranked_tensor
-from qmlir.ir.conversion import Legality, convert
+from qmlir.ir.conversion import HandOnConverted, Legality, TypeConversion, convert
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.ir.type_conversion import HandOnConverted, TypeConversion
 from qmlir.ir.verification import verify
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text

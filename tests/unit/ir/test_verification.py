@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
-from qmlir.dialects.nn.ops.activations import ReluOp
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.activations.ops import ReluOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.environment import default_environment
 from qmlir.ir.builtin_types import dense
 from qmlir.ir.diagnostics import DiagnosticError

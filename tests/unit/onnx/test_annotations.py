@@ -11,8 +11,8 @@ import qmlir
 from qmlir.arithmetic.statistics import Summary
 from qmlir.dialects.calib.types import StatsAttr
 from qmlir.ir.diagnostics import diagnostic_handler
-from qmlir.quantization.observed import observed
 from qmlir.quantization.profiles.keys import keyed_values
+from qmlir.quantization.profiles.statistics import observed
 
 
 def relu(

@@ -15,9 +15,9 @@ from xdsl.ir import Operation
 
 import qmlir
 from benchmarks.architectures import ARCHITECTURES, FOLDER, filled, random_inputs, with_random_weights
-from qmlir.dialects.nn.ops.softmax import SoftmaxOp
+from qmlir.dialects.nn.softmax.ops import SoftmaxOp
 from qmlir.environment import default_environment
-from qmlir.interpreter.machine import Listener
+from qmlir.interpreter.interpreter import Listener
 from qmlir.interpreter.run import interpret
 from qmlir.ir.verification import verify
 from qmlir.text.parsing import load_module, parse_module

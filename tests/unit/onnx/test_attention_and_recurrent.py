@@ -6,7 +6,7 @@ from onnx import ModelProto, numpy_helper, parser
 
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
+from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
 
 RNG = np.random.default_rng(0)
 

@@ -6,7 +6,7 @@ from onnx import ModelProto, helper, parser
 from onnx.reference import ReferenceEvaluator
 
 import qmlir
-from qmlir.dialects.nn.ops.island import OnnxIslandOp
+from qmlir.dialects.nn.island.ops import OnnxIslandOp
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 
 RNG = np.random.default_rng(0)

@@ -12,11 +12,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.arithmetic.calibrators import calibrator_names
-from qmlir.dialects.nn.ops.island import OnnxIslandOp
+from qmlir.dialects.nn.island.ops import OnnxIslandOp
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.host import host_isa
-from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
+from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
 from tests.support.sampled import sampled
 
 RNG = np.random.default_rng(3)

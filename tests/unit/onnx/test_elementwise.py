@@ -6,8 +6,8 @@ from onnx import parser
 
 import qmlir
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.elementwise import ClipOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.elementwise.ops import ClipOp
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import DiagnosticError
 

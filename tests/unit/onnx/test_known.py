@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.dialects.func import FuncOp
 
 import qmlir
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.movement import ReshapeOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.movement.ops import ReshapeOp
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import DiagnosticError
 

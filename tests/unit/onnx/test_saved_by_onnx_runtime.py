@@ -15,10 +15,10 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, parser
 
 import qmlir
-from qmlir.dialects.nn.ops.island import OnnxIslandOp
+from qmlir.dialects.nn.island.ops import OnnxIslandOp
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
-from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
+from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
 from tests.support.nets import Net, node_model
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install -e '.[peers]'")

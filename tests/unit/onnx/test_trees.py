@@ -10,11 +10,11 @@ from onnx import ModelProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from qmlir.dialects.nn.ops.trees import TreeEnsembleOp
+from qmlir.dialects.nn.trees.ops import TreeEnsembleOp
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler
 from qmlir.onnx.operators import trees
-from qmlir.targets.peers.onnx_runtime import OrtSession
+from qmlir.targets.runtimes.onnx_runtime import OrtSession
 from qmlir.text.parsing import parse_module
 
 pytest.importorskip("onnxruntime")

@@ -12,11 +12,9 @@ from xdsl.passes import ModulePass
 
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError, op_error
-from qmlir.passmanager.instrumentation import Instrumentation
+from qmlir.passmanager.instrumentation import Instrumentation, PassStatistics, Timing
 from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pass_statistics import PassStatistics
 from qmlir.passmanager.pipeline import NestedPipeline, Pipeline, parse_pipeline
-from qmlir.passmanager.timing import Timing
 from qmlir.text.parsing import parse_module
 
 ENVIRONMENT = default_environment()

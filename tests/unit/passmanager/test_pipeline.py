@@ -15,8 +15,7 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.passes.profiled.calib_apply_profile import CalibApplyProfile
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import NestedPipeline, make_pass, parse_pipeline, step_text
-from qmlir.quantization.profiles.digest import ModelDigest
-from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.profile import ModelDigest, Profile
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
 

@@ -1,9 +1,9 @@
 """Which passes changed a node, on modules small enough to see it."""
 
 from qmlir.environment import default_environment
+from qmlir.passmanager.instrumentation import Change, ProvenanceChanges
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.passmanager.provenance_changes import Change, ProvenanceChanges
 from qmlir.text.parsing import parse_module
 
 MODULE = """

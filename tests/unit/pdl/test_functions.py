@@ -8,8 +8,7 @@ from xdsl.dialects.builtin import Attribute, TensorType, f32
 from xdsl.ir import Operation
 
 from qmlir.environment import default_environment
-from qmlir.pdl.natives import Role, native_functions
-from qmlir.pdl.signatures import native_function
+from qmlir.pdl.natives import Role, native_function, native_functions
 from qmlir.text.parsing import parse_module
 
 

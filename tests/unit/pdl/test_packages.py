@@ -17,8 +17,8 @@ _PACKAGE = """
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.dialects.builtin import StringAttr
 from xdsl.pattern_rewriter import PatternRewriter
-from qmlir.dialects.nn.ops.activations import ReluOp
-from qmlir.pdl.signatures import Typed
+from qmlir.dialects.nn.activations.ops import ReluOp
+from qmlir.pdl.natives import Typed
 from qmlir.registry import Contribution
 
 def has_even_size(of: Typed) -> bool:

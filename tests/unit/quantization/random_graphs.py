@@ -10,19 +10,23 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.statistics import Statistics
+from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.building import build
-from qmlir.dialects.nn.ops import activations, contraction, elementwise, movement, pooling
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.quant.infer import element_type
 from qmlir.environment import default_environment
-from qmlir.interpreter.machine import Listener
+from qmlir.interpreter.interpreter import Listener
 from qmlir.interpreter.run import interpret
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.quantization.profiles.attached import attach, calibrated_type
+from qmlir.quantization.profiles.attributes import attach, calibrated_type
 
 ENVIRONMENT = default_environment()
 Array = np.ndarray

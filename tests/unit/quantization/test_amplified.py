@@ -9,10 +9,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 import qmlir
-from qmlir.dialects.nn.ops.activations import LeakyReluOp
-from qmlir.dialects.nn.ops.contraction import ConvOp
+from qmlir.dialects.nn.activations.ops import LeakyReluOp
+from qmlir.dialects.nn.contraction.ops import ConvOp
 from qmlir.dialects.nn.requantize import quantized_type
-from qmlir.quantization.amplified import amplified_results, amplifying
+from qmlir.quantization.predicates import amplified_results, amplifying
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.specialization.inputs import function_of
 from qmlir.text.printing import module_text

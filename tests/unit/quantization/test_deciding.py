@@ -11,8 +11,10 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.nn.building import build
-from qmlir.dialects.nn.ops import contraction, elementwise, recurrent
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.recurrent import ops as recurrent
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType

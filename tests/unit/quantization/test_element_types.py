@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from qmlir.arithmetic.schemes import Scheme, Storage
-from qmlir.dialects.quant.interpret import dequantize, quantize
+from qmlir.dialects.quant.evaluate import dequantize, quantize
 from qmlir.quantization.choice import BY_BITS, Choice, GranularityChoice
-from qmlir.quantization.element_types import weight_type
+from qmlir.quantization.types import weight_type
 
 Array = np.ndarray
 

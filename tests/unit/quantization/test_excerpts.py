@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from qmlir import quantize
-from qmlir.dialects.nn.ops import recurrent
+from qmlir.dialects.nn.recurrent import ops as recurrent
 from qmlir.interpreter.run import interpret
 from qmlir.ir.builtin_types import element_of
 from tests.support.recurrent import Layer, random

@@ -16,8 +16,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from qmlir.dialects.nn.ops.attention import AttentionOp
-from qmlir.dialects.nn.ops.softmax import SoftmaxOp
+from qmlir.dialects.nn.attention.ops import AttentionOp
+from qmlir.dialects.nn.softmax.ops import SoftmaxOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler

@@ -5,8 +5,8 @@ import pytest
 from onnx import parser
 
 import qmlir
-from qmlir.dialects.nn.ops.contraction import MatMulOp
-from qmlir.dialects.nn.ops.elementwise import MulOp
+from qmlir.dialects.nn.contraction.ops import MatMulOp
+from qmlir.dialects.nn.elementwise.ops import MulOp
 from qmlir.dialects.nn.requantize import quantized_type
 
 

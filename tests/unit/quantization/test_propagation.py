@@ -8,17 +8,15 @@ import pytest
 from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, TensorType, f32
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.ops import (
-    activations,
-    contraction,
-    elementwise,
-    expansion,
-    movement,
-    pooling,
-    reduction,
-    selection,
-)
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.activations import ops as activations
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.expansion import ops as expansion
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.pooling import ops as pooling
+from qmlir.dialects.nn.reduction import ops as reduction
+from qmlir.dialects.nn.selection import ops as selection
 from qmlir.dialects.quant.canonicalize import RESCALES
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
@@ -27,10 +25,8 @@ from qmlir.dialects.target.description import Accepted
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.verification import verify
-from qmlir.quantization.float_bias import QuantizeFloatBias
-from qmlir.quantization.fusion import FuseCasts
-from qmlir.quantization.propagation import PATTERNS
-from qmlir.quantization.refitting import same_numbers
+from qmlir.quantization.casts import FuseCasts
+from qmlir.quantization.propagation import PATTERNS, QuantizeFloatBias, same_numbers
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
 from tests.unit.quantization.random_graphs import ENVIRONMENT, Graph, outputs_of, run_passes

@@ -6,10 +6,10 @@ from xdsl.ir import SSAValue
 
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.interfaces import Slot
+from qmlir.quantization.choice import Basis, Reason
 from qmlir.quantization.decide import decide
-from qmlir.quantization.reasons import Basis, Reason
 from qmlir.quantization.recipe import TypeOptions, make_recipe
-from qmlir.quantization.sums import STORAGE
+from qmlir.quantization.types import STORAGE
 from tests.unit.quantization.random_graphs import calibrate, function_of, network, run_passes, watch
 
 OPTIONS = (

@@ -11,13 +11,17 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.calibrators import calibrator_names
 from qmlir.arithmetic.schemes import Arithmetic, Storage, scheme_names
-from qmlir.dialects.nn.ops import activations, contraction, elementwise, movement, pooling
+from qmlir.dialects.nn.activations import ops as activations
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.ir.interfaces import Slot
-from qmlir.quantization.options import decide_and_insert
 from qmlir.quantization.recipe import Recipe, make_rule, read_rules
+from qmlir.quantization.settings import decide_and_insert
 from tests.unit.quantization.random_graphs import Graph, calibrate, outputs_of, run_passes, watch
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "reference" / "recipe.md"

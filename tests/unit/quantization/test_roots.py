@@ -7,9 +7,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 import qmlir
-from qmlir.dialects.nn.ops.contraction import MatMulOp
+from qmlir.dialects.nn.contraction.ops import MatMulOp
+from qmlir.quantization.predicates import adds_up_positive, read_by_roots
 from qmlir.quantization.report import coverage
-from qmlir.quantization.roots import adds_up_positive, read_by_roots
 
 _MODELS = {
     # The magnitude of a spectrum: a window of a signal in two phases.

@@ -4,7 +4,7 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, f32
 
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.quantization.sums import SumBound, sum_of
+from qmlir.quantization.types import SumBound, sum_of
 
 I32 = IntegerType(32)
 

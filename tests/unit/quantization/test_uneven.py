@@ -9,11 +9,11 @@ import pytest
 from onnx import ModelProto, parser
 
 import qmlir
-from qmlir.dialects.nn.ops.elementwise import MulOp
+from qmlir.dialects.nn.elementwise.ops import MulOp
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.quantization.predicates import uneven_values
 from qmlir.quantization.settings import QuantizeSettings
-from qmlir.quantization.uneven import uneven_values
 from qmlir.specialization.inputs import function_of
 from tests.support.emitted import parsed
 

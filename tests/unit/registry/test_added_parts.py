@@ -12,7 +12,7 @@ from qmlir import registry
 from qmlir.environment import default_environment
 from qmlir.registry import Contribution, Package
 from qmlir.tools import qmlir_cli
-from qmlir.tools.frame import Command, command_of
+from qmlir.tools.command_runner import Command, command_of
 
 HERE = __name__
 

@@ -20,7 +20,7 @@ from qmlir.onnx.export.exporter import export_model
 from qmlir.onnx.importer import import_model
 from qmlir.onnx.reading import read_model
 from qmlir.registry import Contribution, Package
-from qmlir.registry.places import place, place_of_row
+from qmlir.registry.faults import place, place_of_row
 from qmlir.text.parsing import parse_module
 
 HERE = __name__

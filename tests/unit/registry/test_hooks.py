@@ -27,9 +27,9 @@ from qmlir.arithmetic.observers import Observer, kept_of, merged_kept
 from qmlir.arithmetic.schemes import Grid, Parameters, Scheme, Storage, parameters
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.kernel.custom import CustomKernel
-from qmlir.dialects.nn.ops.activations import ReluOp, SigmoidOp
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.elementwise import AddOp, UnaryOp
+from qmlir.dialects.nn.activations.ops import ReluOp, SigmoidOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.elementwise.ops import AddOp, UnaryOp
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
@@ -38,7 +38,7 @@ from qmlir.ir.interfaces import Replacement
 from qmlir.onnx.export.exporter import export_model
 from qmlir.onnx.importer import import_model
 from qmlir.onnx.reading import read_model
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.registry import Contribution, Package, PackageError
 from qmlir.registry.faults import fault_listener
 from qmlir.target import Support, Target

@@ -78,7 +78,7 @@ CONTRIBUTION = Contribution(
 '''
 
 TAKEN = """
-from qmlir.dialects.nn.ops.activations import ReluOp
+from qmlir.dialects.nn.activations.ops import ReluOp
 from qmlir.registry import Contribution
 from xdsl.ir import Dialect
 from xdsl.universe import Universe

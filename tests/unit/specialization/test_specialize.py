@@ -9,16 +9,14 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
 import qmlir
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.expansion import ExpandOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.expansion.ops import ExpandOp
 from qmlir.environment import default_environment
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.verification import verify
-from qmlir.specialization.flow import parameter_inputs
-from qmlir.specialization.inputs import function_of
-from qmlir.specialization.options import parse_shapes, parse_values
-from qmlir.specialization.specialize import specialize
+from qmlir.specialization.inputs import function_of, parse_shapes, parse_values
+from qmlir.specialization.specialize import parameter_inputs, specialize
 from qmlir.text.parsing import parse_module
 
 MODELS = Path(__file__).resolve().parents[3].parent / "shared" / "models"

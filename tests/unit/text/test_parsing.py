@@ -25,14 +25,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.printer import Printer
 
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.equivalence import equivalent
 from qmlir.ir.verification import verify
-from qmlir.text.parsing import load_module, parse_attribute, parse_module
+from qmlir.text.parsing import load_module, parse_attribute, parse_module, split_source
 from qmlir.text.printing import ModulePrinter, PrintOptions, Weights, module_text, op_excerpt, save_module
-from qmlir.text.splitting import split_source
 
 ENVIRONMENT = default_environment()
 FILES = Path(__file__).resolve().parents[2] / "filecheck"

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from qmlir.text.plain import plain
+from qmlir.text.data import plain
 
 
 class Colour(StrEnum):

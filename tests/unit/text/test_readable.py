@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 import qmlir
-from qmlir.text.readable import LAST, MOST, Readable
+from qmlir.text.tables import LAST, MOST, Readable
 
 
 @dataclass(frozen=True, repr=False)

@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.text.access import access, note_input, note_samples, plan_output
+from qmlir.text.files import access, note_input, note_samples, plan_output
 from qmlir.text.parsing import load_module
 from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
 from qmlir.text.writing import (

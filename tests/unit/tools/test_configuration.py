@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.tools.command_runner import build_parser
 from qmlir.tools.configuration import PATHS, WRITTEN, configured, options_of, write_configuration
-from qmlir.tools.frame import build_parser
 from qmlir.tools.qmlir_cli import rows
-from qmlir.tools.streams import ArgumentParser, UsageError
+from qmlir.tools.stdio import ArgumentParser, UsageError
 
 COMMANDS = ("quantize", "run")
 

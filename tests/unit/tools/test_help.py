@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 from qmlir.tools import qmlir_cli
-from qmlir.tools.frame import build_parser, command_of
+from qmlir.tools.command_runner import build_parser, command_of
 from qmlir.tools.subcommands import Subcommand
 from tests.support.commands import run_command
 

@@ -24,7 +24,7 @@ from onnx import helper, numpy_helper
 
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.profile import Profile
 from qmlir.tools import qmlir_cli
 
 X = np.random.default_rng(0).normal(size=(16, 64)).astype(np.float32)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from qmlir.tools import commands, qmlir_cli
-from qmlir.tools.frame import build_parser, command_of
+from qmlir.tools.command_runner import build_parser, command_of
 from qmlir.tools.subcommands import Subcommand
 
 EVERYWHERE = {"--quiet", "--verbose", "--json", "--config", "--write-config"}

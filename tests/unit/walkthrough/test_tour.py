@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from docs.walkthrough import tour
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.ir.preservation import EVERY_BIT, MEANING, ROUNDED
+from qmlir.ir.passes import EVERY_BIT, MEANING, ROUNDED
 from qmlir.levels import LEVELS
 
 EXAMPLE = Path(tour.EXAMPLE)

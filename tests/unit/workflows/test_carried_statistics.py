@@ -12,10 +12,9 @@ from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.diagnostics import DiagnosticError, diagnostic_handler
 from qmlir.ir.provenance import tensor_names
-from qmlir.passmanager.running import run_pipeline
-from qmlir.quantization.observed import observed
-from qmlir.quantization.profiles.carried import set_ranges_before_biases
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.quantization.profiles.keys import keyed_values
+from qmlir.quantization.profiles.statistics import observed, set_ranges_before_biases
 from qmlir.tools.qmlir_cli import main
 from tests.support.classifiers import classifier, samples, saved_classifier
 

@@ -8,9 +8,9 @@ from xdsl.ir import SSAValue
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.ops.activations import ReluOp
+from qmlir.dialects.nn.activations.ops import ReluOp
 from qmlir.passes.quantized.error_weights import error_weights
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.specialization.inputs import function_of
 
 _RANDOM = np.random.default_rng(5)

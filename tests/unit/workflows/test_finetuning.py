@@ -17,7 +17,7 @@ import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.optimizers import Optimizer, OptimizerKind
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.workflows.finetuning import HeldOutFigures, _State
 from qmlir.workflows.training_samples import TrainingSamples

@@ -9,8 +9,8 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from qmlir.dialects.nn.activations.ops import GeluOp
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.ops.activations import GeluOp
 from qmlir.dialects.quant.ops import CastOperation
 from qmlir.environment import default_environment
 from qmlir.ir.builtin_types import element_of

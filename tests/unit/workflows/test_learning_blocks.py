@@ -11,8 +11,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.ops.elementwise import AddOp, FloorOp
-from qmlir.dialects.nn.ops.reduction import CumProdOp
+from qmlir.dialects.nn.elementwise.ops import AddOp, FloorOp
+from qmlir.dialects.nn.reduction.ops import CumProdOp
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
@@ -20,12 +20,12 @@ from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import diagnostic_handler
 from qmlir.ir.provenance import Origin, set_origins
 from qmlir.passes.quantized import quant_round
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.quantization.report import LayerGain
-from qmlir.quantization.rounded_weights import bias_beside, rounded_weights
 from qmlir.quantization.settings import QuantizeSettings
+from qmlir.quantization.weights import bias_beside, rounded_weights
 from qmlir.specialization.inputs import function_of
-from qmlir.specialization.retyping import retype
+from qmlir.specialization.specialize import retype
 from qmlir.text.printing import module_text
 from qmlir.workflows.calibrated import stages_of
 from qmlir.workflows.profiling import profile

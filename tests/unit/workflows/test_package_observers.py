@@ -11,7 +11,7 @@ import qmlir
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.environment import default_environment, plugins
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.quantization.profiles.file import Profile, ProfileError
+from qmlir.quantization.profiles.profile import Profile, ProfileError
 from qmlir.registry import PackageError
 from qmlir.text.parsing import parse_module
 from qmlir.tools.qmlir_cli import main

@@ -9,9 +9,8 @@ import pytest
 
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.quantization.facts import FACTS
-from qmlir.quantization.profiles.file import Profile
-from qmlir.quantization.recipe import effort_in, read_rules
+from qmlir.quantization.profiles.profile import Profile
+from qmlir.quantization.recipe import FACTS, effort_in, read_rules
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.targets.cpu.emitters.card import read_card
 from qmlir.text.renames import RECIPE, renamed

@@ -10,12 +10,12 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.environment import default_environment
 from qmlir.passes.quantized.repairs import mark_repaired, repairs_of
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import COMPILE
-from qmlir.quantization.learned import float_constants
 from qmlir.quantization.report import LayerGain
 from qmlir.quantization.retyping import REPAIRED
-from qmlir.quantization.rounded_weights import rounded_weights
+from qmlir.quantization.trained_parameters import float_constants
+from qmlir.quantization.weights import rounded_weights
 from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text

@@ -7,8 +7,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.quantization.rounded_weights import rounded_weights
 from qmlir.quantization.settings import QuantizeSettings
+from qmlir.quantization.weights import rounded_weights
 from qmlir.specialization.inputs import function_of
 from qmlir.workflows.calibrated import stages_of
 from qmlir.workflows.profiling import profile

@@ -12,20 +12,20 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir import registry
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.ops.contraction import MatMulOp
+from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.environment import default_environment
-from qmlir.interpreter.machine import RunsInStep
+from qmlir.interpreter.interpreter import RunsInStep
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Run
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.passes.quantized import quant_round
 from qmlir.passes.quantized.repairs import RepairsWeights
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import STORE
 from qmlir.quantization.choice import REPAIRS
-from qmlir.quantization.profiles.file import Profile
-from qmlir.quantization.rounded_weights import bias_beside, rounded_weights
+from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.settings import QuantizeSettings
+from qmlir.quantization.weights import bias_beside, rounded_weights
 from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text

@@ -4,8 +4,8 @@ import numpy as np
 
 from qmlir.arithmetic.weight_rounding import CodeGrid, DampedFactors, error, gptq
 from qmlir.passes.quantized.quant_search_scales import SHARES
-from qmlir.passmanager.running import run_pipeline
-from qmlir.quantization.rounded_weights import RoundedWeight, rounded_weights
+from qmlir.passmanager.manager import run_pipeline
+from qmlir.quantization.weights import RoundedWeight, rounded_weights
 from qmlir.specialization.inputs import function_of
 from qmlir.workflows.calibrated import stages_of
 from tests.support.repairs import decided_by, samples_of_four, two_layers

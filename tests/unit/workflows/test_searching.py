@@ -15,7 +15,7 @@ from onnx import parser
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from qmlir.arithmetic.losses import divergence
+from qmlir.arithmetic.calibrators import distillation_divergence
 from qmlir.interpreter.jobs.job import Here, Job
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit
 from qmlir.pipelines import QuantizeOptions
@@ -167,7 +167,7 @@ def test_the_loss_of_a_point_is_the_divergence_where_it_is_small() -> None:
             continue
         module = Layered(result.quantized.profiled, QuantizeOptions(granularity="channel")).quantized(point.widths)
         wanted, scores = (qmlir.interpret(each, {"x": X})["y"] for each in (qmlir.load(classifier()), module))
-        lost, _ = divergence(scores, wanted, 1.0)
+        lost, _ = distillation_divergence(scores, wanted, 1.0)
         assert point.loss == pytest.approx(lost, rel=0.6, abs=1e-9)
 
 

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 import qmlir
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.passes.quantized.place_gradients import Place
+from qmlir.passes.quantized.value_gradients import Place
 from qmlir.pipelines import QuantizeOptions
 from qmlir.workflows.evaluating import Batches
 from qmlir.workflows.quantizing import quantize

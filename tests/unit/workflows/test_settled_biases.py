@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from xdsl.ir import Operation
 
-from qmlir.interpreter.machine import RunsInStep
+from qmlir.interpreter.interpreter import RunsInStep
 from qmlir.passes.quantized.quant_gptq import QuantGptq, SecondMoments
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.quantization.report import LayerGain
-from qmlir.quantization.rounded_weights import rounded_weights
+from qmlir.quantization.weights import rounded_weights
 from qmlir.specialization.inputs import function_of
 from qmlir.text.printing import module_text
 from tests.support.repairs import data_of, decided_by, samples_of_four, two_layers

@@ -13,7 +13,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.signature import inputs_of
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import CLEAN
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize

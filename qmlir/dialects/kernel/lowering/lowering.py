@@ -40,13 +40,12 @@ from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Body, Number, S
 from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.dialects.quant.infer import as_stored
 from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType, UniformFloatType
-from qmlir.ir.builtin_types import as_dense, dense, element_of, ranked_tensor, shape_of
+from qmlir.ir.builtin_types import SmallFloat, as_dense, as_small_float, dense, element_of, ranked_tensor, shape_of
 from qmlir.ir.builtin_types import tensor as tensor_type
+from qmlir.ir.conversion import TypeConversion
 from qmlir.ir.decomposition import results_given
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.interfaces import Container, HeldElement
-from qmlir.ir.small_floats import SmallFloat, as_small_float
-from qmlir.ir.type_conversion import TypeConversion
 from qmlir.registry import Hook
 from qmlir.registry.faults import RAISED, one_line
 from qmlir.text.elements import dense_array, narrowed

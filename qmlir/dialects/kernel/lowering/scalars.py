@@ -28,8 +28,8 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from qmlir.arithmetic.arrays import wrapped
 from qmlir.arithmetic.functions.steps import FunctionSteps
-from qmlir.arithmetic.integers import wrapped
 from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.ir.builtin_types import tensor as tensor_type
 

@@ -18,10 +18,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.contraction import BiasedContractionOp
-from qmlir.dialects.nn.ops.elementwise import MulOp
-from qmlir.dialects.nn.ops.normalization import BatchNormOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction.ops import BiasedContractionOp
+from qmlir.dialects.nn.elementwise.ops import MulOp
+from qmlir.dialects.nn.normalization.ops import BatchNormOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.provenance import describe, hand_on, hand_on_fused
 from qmlir.text.weights import ExternalWeightsAttr

@@ -11,8 +11,8 @@ from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.movement import ConcatOp, MovementOp, ReshapeOp, SliceOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.movement.ops import ConcatOp, MovementOp, ReshapeOp, SliceOp
 from qmlir.ir.builtin_types import as_dense, dense, element_of, tensor
 from qmlir.ir.decomposition import is_repeated
 from qmlir.ir.evaluation import evaluate

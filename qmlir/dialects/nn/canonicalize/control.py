@@ -15,11 +15,11 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.indexing import ScatterNDOp
-from qmlir.dialects.nn.ops.movement import ConcatOp, ReshapeOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.indexing.ops import ScatterNDOp
+from qmlir.dialects.nn.movement.ops import ConcatOp, ReshapeOp
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
-from qmlir.ir.control import known_bound
+from qmlir.ir.control_flow import known_bound
 from qmlir.ir.provenance import hand_on
 
 UNROLLED = 64

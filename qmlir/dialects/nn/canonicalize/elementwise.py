@@ -3,9 +3,9 @@
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from qmlir.dialects.nn.activations.ops import ReluOp
 from qmlir.dialects.nn.base import Kind, kind_of
-from qmlir.dialects.nn.ops.activations import ReluOp
-from qmlir.dialects.nn.ops.elementwise import AbsOp, CastOp, NegOp
+from qmlir.dialects.nn.elementwise.ops import AbsOp, CastOp, NegOp
 from qmlir.ir.builtin_types import element_of
 
 

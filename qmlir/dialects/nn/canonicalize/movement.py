@@ -4,9 +4,16 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from qmlir.dialects.nn.infer.movement import cut_axes, has_axis_parameters
-from qmlir.dialects.nn.ops.expansion import ExpandOp, PadOp, TileOp
-from qmlir.dialects.nn.ops.movement import AxesOp, ConcatOp, ReshapeOp, SliceOp, TransposeOp
+from qmlir.dialects.nn.expansion.ops import ExpandOp, PadOp, TileOp
+from qmlir.dialects.nn.movement.ops import (
+    AxesOp,
+    ConcatOp,
+    ReshapeOp,
+    SliceOp,
+    TransposeOp,
+    cut_axes,
+    has_axis_parameters,
+)
 from qmlir.ir.builtin_types import element_of, shape_of
 
 

@@ -11,8 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import BoolAttr, FloatAttr, IntegerAttr, f32, i64
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from qmlir.dialects.nn.base import Kind, NnOp, kind_of
-from qmlir.dialects.nn.ops.activations import (
+from qmlir.dialects.nn.activations.ops import (
     GeluOp,
     HardSigmoidOp,
     HardSwishOp,
@@ -22,21 +21,16 @@ from qmlir.dialects.nn.ops.activations import (
     SwishOp,
     TanhOp,
 )
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.contraction import (
-    ConvOp,
-    ConvTransposeOp,
-    FullyConnectedOp,
-    MatMulOp,
-    WindowedContractionOp,
-)
-from qmlir.dialects.nn.ops.elementwise import AddOp, ClipOp, DivOp, ErfOp, ExpOp, LogOp, MulOp, SqrtOp, SubOp
-from qmlir.dialects.nn.ops.movement import TransposeOp
-from qmlir.dialects.nn.ops.normalization import LayerNormOp, RmsNormOp
-from qmlir.dialects.nn.ops.reduction import ReduceMeanOp, ReduceSumOp
-from qmlir.dialects.nn.ops.softmax import LogSoftmaxOp, SoftmaxOp
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction.ops import ConvOp, ConvTransposeOp, FullyConnectedOp, MatMulOp, WindowedContractionOp
+from qmlir.dialects.nn.elementwise.ops import AddOp, ClipOp, DivOp, ErfOp, ExpOp, LogOp, MulOp, SqrtOp, SubOp
+from qmlir.dialects.nn.movement.ops import TransposeOp
+from qmlir.dialects.nn.normalization.ops import LayerNormOp, RmsNormOp
 from qmlir.dialects.nn.raising.constants import constant_of
 from qmlir.dialects.nn.raising.spellings import above
+from qmlir.dialects.nn.reduction.ops import ReduceMeanOp, ReduceSumOp
+from qmlir.dialects.nn.softmax.ops import LogSoftmaxOp, SoftmaxOp
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import COMPONENTS
 

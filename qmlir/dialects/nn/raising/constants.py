@@ -14,8 +14,8 @@ from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.movement import MovementOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.movement.ops import MovementOp
 from qmlir.dialects.nn.raising.unification import Held
 from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.dialects.quant.types import AnyQuantizedType, Granularity, StoredType, UniformQuantizedType

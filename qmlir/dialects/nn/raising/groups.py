@@ -16,10 +16,10 @@ from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of, plain_type, shapes_agree
-from qmlir.dialects.nn.decompose.components import IMPLIED, components_of, implied_element, is_quantized, result_indices
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.elementwise import AddOp
-from qmlir.dialects.nn.ops.movement import ReshapeOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.decomposition import IMPLIED, components_of, implied_element, is_quantized, result_indices
+from qmlir.dialects.nn.elementwise.ops import AddOp
+from qmlir.dialects.nn.movement.ops import ReshapeOp
 from qmlir.dialects.nn.raising.constants import constant_of, movement_chain, put_together
 from qmlir.dialects.nn.raising.templates import Template
 from qmlir.dialects.nn.raising.unification import Held, Mismatch, Rules, Unification, unify

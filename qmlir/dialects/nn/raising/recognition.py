@@ -17,9 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import Kind, NnOp, kind_of
-from qmlir.dialects.nn.building import build
-from qmlir.dialects.nn.ops.activations import (
+from qmlir.dialects.nn.activations.ops import (
     GeluOp,
     HardSigmoidOp,
     HardSwishOp,
@@ -29,12 +27,12 @@ from qmlir.dialects.nn.ops.activations import (
     SwishOp,
     TanhOp,
 )
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.elementwise import AbsOp, AddOp, DivOp, ErfOp, ExpOp, LogOp, MulOp, PowOp, SqrtOp, SubOp
-from qmlir.dialects.nn.ops.movement import TransposeOp
-from qmlir.dialects.nn.ops.normalization import InstanceNormOp, LayerNormOp, LpNormOp, RmsNormOp
-from qmlir.dialects.nn.ops.reduction import ReduceL1Op, ReduceL2Op, ReduceLogSumExpOp, ReduceLogSumOp, ReduceMaxOp
-from qmlir.dialects.nn.ops.softmax import LogSoftmaxOp, SoftmaxOp
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.elementwise.ops import AbsOp, AddOp, DivOp, ErfOp, ExpOp, LogOp, MulOp, PowOp, SqrtOp, SubOp
+from qmlir.dialects.nn.movement.ops import TransposeOp
+from qmlir.dialects.nn.normalization.ops import InstanceNormOp, LayerNormOp, LpNormOp, RmsNormOp
 from qmlir.dialects.nn.raising.constants import constant_of
 from qmlir.dialects.nn.raising.groups import Raised
 from qmlir.dialects.nn.raising.spellings import (
@@ -58,6 +56,8 @@ from qmlir.dialects.nn.raising.spellings import (
     sums_of_squares,
     terms,
 )
+from qmlir.dialects.nn.reduction.ops import ReduceL1Op, ReduceL2Op, ReduceLogSumExpOp, ReduceLogSumOp, ReduceMaxOp
+from qmlir.dialects.nn.softmax.ops import LogSoftmaxOp, SoftmaxOp
 from qmlir.ir.builtin_types import element_of, ranked_tensor, shape_of
 from qmlir.ir.decomposition import marks_on, set_marks
 from qmlir.ir.provenance import merged_origins, origins_of, set_origins, set_tensor_names, tensor_names

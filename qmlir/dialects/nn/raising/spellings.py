@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from qmlir.dialects.nn.infer.movement import normalized_axis
-from qmlir.dialects.nn.ops.activations import ReluOp
-from qmlir.dialects.nn.ops.elementwise import (
+from qmlir.dialects.nn.activations.ops import ReluOp
+from qmlir.dialects.nn.elementwise.ops import (
     AddOp,
     ClipOp,
     DivOp,
@@ -27,10 +26,10 @@ from qmlir.dialects.nn.ops.elementwise import (
     SqrtOp,
     SubOp,
 )
-from qmlir.dialects.nn.ops.expansion import ExpandOp
-from qmlir.dialects.nn.ops.movement import AxesOp, ReshapeOp
-from qmlir.dialects.nn.ops.reduction import ReduceMeanOp, ReduceOp, ReduceSumOp, ReduceSumSquareOp
+from qmlir.dialects.nn.expansion.ops import ExpandOp
+from qmlir.dialects.nn.movement.ops import AxesOp, ReshapeOp, normalized_axis
 from qmlir.dialects.nn.raising.constants import constant_of
+from qmlir.dialects.nn.reduction.ops import ReduceMeanOp, ReduceOp, ReduceSumOp, ReduceSumSquareOp
 from qmlir.ir.builtin_types import element_of, shape_of
 
 TOLERANCE = 4e-7

@@ -28,8 +28,8 @@ from qmlir import registry
 from qmlir.dialects.nn.assembly import SEGMENT_SIZES
 from qmlir.dialects.nn.base import NnOp, plain_type, shapes_agree
 from qmlir.dialects.nn.building import UNKNOWN_TYPE
-from qmlir.dialects.nn.decompose.recurrent import ROUNDED, prefix_of
-from qmlir.dialects.nn.ops.recurrent import DIRECTIONS, RecurrentOp
+from qmlir.dialects.nn.recurrent.decompose import ROUNDED, prefix_of
+from qmlir.dialects.nn.recurrent.ops import DIRECTIONS, RecurrentOp
 from qmlir.ir.builtin_types import AnyTensor, element_of, integer_list, ranked_tensor, shape_of
 from qmlir.ir.decomposition import COMPONENTS, Parts
 from qmlir.ir.provenance import Origin, origins_of, set_origins

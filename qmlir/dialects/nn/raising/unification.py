@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from qmlir.dialects.nn.ops.elementwise import AddOp, EqualOp, MaxOp, MinOp, MulOp
+from qmlir.dialects.nn.elementwise.ops import AddOp, EqualOp, MaxOp, MinOp, MulOp
 
 COMMUTATIVE = (AddOp, MulOp, MinOp, MaxOp, EqualOp)
 

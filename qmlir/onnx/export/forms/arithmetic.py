@@ -27,7 +27,7 @@ from qmlir.arithmetic.requantization import (
 )
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.interpret.quantized.parameters import requantization_of
+from qmlir.dialects.nn.evaluation.parameters import requantization_of
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of

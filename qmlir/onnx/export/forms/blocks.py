@@ -16,14 +16,14 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops import contraction
+from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import WINDOWS, Outgoing, attributes_of
 from qmlir.onnx.export.forms.arithmetic import centred, magnitude_of
 from qmlir.onnx.export.forms.casts import dequantize, quantize, uniform
-from qmlir.onnx.export.forms.wide import wide_convolution
+from qmlir.onnx.export.forms.integer import wide_convolution
 
 
 def _block_numbers(element: UniformQuantizedType, shape: tuple[int, ...], summed: tuple[int, ...]) -> Array:

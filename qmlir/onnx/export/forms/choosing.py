@@ -10,22 +10,21 @@ from xdsl.ir import Operation, SSAValue
 from qmlir import registry
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.interpret.quantized.parameters import is_quantized, requantization_of
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.pooling import AveragePoolOp
-from qmlir.dialects.nn.ops.recurrent import Layer
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.evaluation.parameters import is_quantized, requantization_of
+from qmlir.dialects.nn.pooling.ops import AveragePoolOp
+from qmlir.dialects.nn.recurrent.ops import Layer
 from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of, ranked_tensor
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.interfaces import ReadsShapesOnly
 from qmlir.onnx.export.emission import Exporter, ExportForm, Outgoing, container, data_type, element_since, plain_proto
-from qmlir.onnx.export.forms.between_casts import can_be_between_casts, is_certain, write_between_casts
 from qmlir.onnx.export.forms.blocks import write_blocks
 from qmlir.onnx.export.forms.casts import has_blocks
-from qmlir.onnx.export.forms.fusing import is_fused_alike
+from qmlir.onnx.export.forms.data_movement import between_equal_casts, write_between_equal_casts, write_moved
 from qmlir.onnx.export.forms.integer import write_integer
-from qmlir.onnx.export.forms.moving import between_equal_casts, write_between_equal_casts, write_moved
+from qmlir.onnx.export.forms.qdq import can_be_between_casts, is_certain, is_fused_alike, write_between_casts
 from qmlir.onnx.export.forms.qlinear import write_qlinear, write_source
 from qmlir.onnx.export.forms.steps import has_steps, write_steps
 

@@ -18,9 +18,13 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode
+from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.interpret.quantized.parameters import requantization_of
-from qmlir.dialects.nn.ops import activations, contraction, elementwise, pooling, softmax
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.evaluation.parameters import requantization_of
+from qmlir.dialects.nn.pooling import ops as pooling
+from qmlir.dialects.nn.softmax import ops as softmax
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate

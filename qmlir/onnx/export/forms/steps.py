@@ -13,9 +13,9 @@ from onnx import GraphProto, helper
 from xdsl.dialects.builtin import TensorType, i1, i64
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.decompose.recurrent import prefix_of
-from qmlir.dialects.nn.ops.movement import ConcatOp, SplitOp
-from qmlir.dialects.nn.ops.recurrent import DynamicLstmOp, Layer
+from qmlir.dialects.nn.movement.ops import ConcatOp, SplitOp
+from qmlir.dialects.nn.recurrent.decompose import prefix_of
+from qmlir.dialects.nn.recurrent.ops import DynamicLstmOp, Layer
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.decomposition import Parts
 from qmlir.onnx.export.emission import Outgoing, value_info

@@ -20,10 +20,8 @@ from qmlir.targets.cpu.emitters.llvm.target import code_target
 from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.ports import EntryPoint, checked_name
 from qmlir.targets.cpu.emitters.program import program_of
-from qmlir.text.access import access, note_sources
-from qmlir.text.files import path_of
-from qmlir.text.readable import Readable
-from qmlir.text.tables import bytes_text
+from qmlir.text.files import access, note_sources, path_of
+from qmlir.text.tables import Readable, bytes_text
 from qmlir.text.writing import folder_result
 
 

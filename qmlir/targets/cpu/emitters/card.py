@@ -19,11 +19,9 @@ import llvmlite.binding as llvm
 from qmlir.ir.diagnostics import DiagnosticError, printable, text_error
 from qmlir.targets.cpu.runtime.machine_code import digest_of
 from qmlir.targets.cpu.runtime.ports import OPEN
-from qmlir.text.data import JsonValue, read_data
+from qmlir.text.data import JsonValue, plain, read_data
 from qmlir.text.files import is_file_name, read_json, read_regular
-from qmlir.text.plain import plain
-from qmlir.text.readable import Readable
-from qmlir.text.tables import bytes_text, counted
+from qmlir.text.tables import Readable, bytes_text, counted
 
 if TYPE_CHECKING:
     from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort

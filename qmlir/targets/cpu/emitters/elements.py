@@ -4,9 +4,8 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float6
 from xdsl.ir import Attribute, Operation
 
 from qmlir.dialects.simd.base import as_vector
-from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.builtin_types import as_integer, as_small_float
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.small_floats import as_small_float
 from qmlir.text.elements import dense_dtype
 
 _FLOATS: dict[type[Attribute], str] = {

@@ -16,9 +16,9 @@ from xdsl.ir import Attribute, SSAValue
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.attributes import overwritten
-from qmlir.ir.budgets import budget, over
 from qmlir.ir.builtin_types import as_dense
 from qmlir.ir.diagnostics import op_error, text_error
+from qmlir.ir.limits import budget, over
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import MAIN, REFUSES_NAN, Port, inputs_of, memory_outputs_of
 from qmlir.targets.cpu.emitters.elements import caller_dtype, item_size, unfilled_bits

@@ -4,7 +4,7 @@ A register has four bytes, or the sums of one channel. C has the instructions by
 arithmetic where a compiler has none, so that the same text compiles for every processor.
 """
 
-from qmlir.targets.cpu.isa import conditions
+from qmlir.targets.cpu.isa import predicates
 from qmlir.targets.cpu.isa.base import DOT_SS, InstructionSet, RegisterTile, Row
 
 _TILES = (RegisterTile(2, 2, 1),)
@@ -24,12 +24,12 @@ ARMV7E_M = InstructionSet(
     rows=(
         # Instructions for 16 multiply-adds of a 3x3 convolution of 32 channels, gcc 12 at -Os and -O2: 38 and 29. By
         # 2 x 2 43 and 27, 4 x 1 40 and 31, 1 x 2 40 and 36, 2 x 1 54 and 38; by `splat_bytes` of `portable` 96 and 60.
-        Row(conditions.takes_signed_bytes, "s8s8_dot", 1, 4, "113 million instructions of ResNet-8, 2 x 2: 119"),
+        Row(predicates.takes_signed_bytes, "s8s8_dot", 1, 4, "113 million instructions of ResNet-8, 2 x 2: 119"),
         # For one of 3x3, requantization and all else included: 11.8 and 9.8, by 2 x 2 13.6 and 9.3.
-        Row(conditions.takes_depthwise_byte_weights, "depthwise_bytes", 4, 1, "of seven tiles the least at -Os"),
-        Row(conditions.is_depthwise, "depthwise", 4, 1, "not measured"),
-        Row(conditions.takes_byte_weights, "splat_bytes", 4, 1, "not measured"),
-        Row(conditions.takes_any, "splat", 4, 1, "not measured"),
+        Row(predicates.takes_depthwise_byte_weights, "depthwise_bytes", 4, 1, "of seven tiles the least at -Os"),
+        Row(predicates.is_depthwise, "depthwise", 4, 1, "not measured"),
+        Row(predicates.takes_byte_weights, "splat_bytes", 4, 1, "not measured"),
+        Row(predicates.takes_any, "splat", 4, 1, "not measured"),
     ),
     tiles=_TILES,
     f4_tiles=_TILES,

@@ -7,7 +7,7 @@ holds, of which it has 3.6 times the bytes: it has no row.
 from dataclasses import replace
 
 from qmlir.dialects.kernel.winograd import F4, F4_BYTES
-from qmlir.targets.cpu.isa import conditions
+from qmlir.targets.cpu.isa import predicates
 from qmlir.targets.cpu.isa.avx2_vnni import AVX2_VNNI
 from qmlir.targets.cpu.isa.base import DOT_PAIRS, DOT_US, MULTIPLY_PAIRS, Gain, RegisterTile, Row
 
@@ -36,19 +36,19 @@ AVX512_VNNI = replace(
     },
     table_bytes=64,
     rows=(
-        Row(conditions.takes_signs_row, "s8u1_dot", 1, 2, "Zen 4: 82 us at 1x4096x4096, 96 by 1 x 1"),
-        Row(conditions.takes_masked_row, "s8u2_dot", 1, 4, "Zen 4: 84 us at 1x4096x4096, u8s2_dot 116"),
-        Row(conditions.takes_narrow(2), "u8s2_dot", 4, 4, "Zen 4: 230 GMAC/s at 128x1024x1024"),
-        Row(conditions.takes_narrow_blocks(4), "u8s4_dot", 1, 4, "Zen 5: 1.21 times reading, by 1 x 8 1.37"),
-        Row(conditions.takes_narrow_row(4), "u8s4_dot", 1, 8, "Zen 4: 132 us at 1x4096x4096, 143 by 1 x 4"),
-        Row(conditions.takes_narrow(4), "u8s4_dot", 8, 2, "Zen 4: 232 GMAC/s at 128x1024x1024, 204 by 6 x 4", 1),
-        Row(conditions.takes_bytes, "u8s8_dot", 6, 4, "Zen 4: 165-232 GMAC/s; 12 x 2 within 5%", 1, CUT_BYTES),
-        Row(conditions.takes_offset_bytes, "u8s8_dot", 6, 4, "Zen 4: 120-208 GMAC/s, pairs 87-112, 512 tokens"),
-        Row(conditions.takes_pairs, "i16_pairs", 6, 4, "Zen 4: 115 GMAC/s at 3x3, 28x28x128"),
-        Row(conditions.takes_depthwise_bytes, "depthwise_dot", 4, 4, "Zen 4: 61 GMAC/s at 3x3, 56x56x144"),
-        Row(conditions.is_depthwise, "depthwise", 4, 2, "Zen 4: 29 GMAC/s at 3x3, 56x56x144"),
-        Row(conditions.takes_floats, "splat_fma", 6, 4, "Zen 4: 57 GMAC/s in f32 at 3x3, 14x14x256"),
-        Row(conditions.takes_any, "splat", 6, 4, "Zen 4: 44 GMAC/s in f32 at 3x3, 14x14x256"),
+        Row(predicates.takes_signs_row, "s8u1_dot", 1, 2, "Zen 4: 82 us at 1x4096x4096, 96 by 1 x 1"),
+        Row(predicates.takes_masked_row, "s8u2_dot", 1, 4, "Zen 4: 84 us at 1x4096x4096, u8s2_dot 116"),
+        Row(predicates.takes_narrow(2), "u8s2_dot", 4, 4, "Zen 4: 230 GMAC/s at 128x1024x1024"),
+        Row(predicates.takes_narrow_blocks(4), "u8s4_dot", 1, 4, "Zen 5: 1.21 times reading, by 1 x 8 1.37"),
+        Row(predicates.takes_narrow_row(4), "u8s4_dot", 1, 8, "Zen 4: 132 us at 1x4096x4096, 143 by 1 x 4"),
+        Row(predicates.takes_narrow(4), "u8s4_dot", 8, 2, "Zen 4: 232 GMAC/s at 128x1024x1024, 204 by 6 x 4", 1),
+        Row(predicates.takes_bytes, "u8s8_dot", 6, 4, "Zen 4: 165-232 GMAC/s; 12 x 2 within 5%", 1, CUT_BYTES),
+        Row(predicates.takes_offset_bytes, "u8s8_dot", 6, 4, "Zen 4: 120-208 GMAC/s, pairs 87-112, 512 tokens"),
+        Row(predicates.takes_pairs, "i16_pairs", 6, 4, "Zen 4: 115 GMAC/s at 3x3, 28x28x128"),
+        Row(predicates.takes_depthwise_bytes, "depthwise_dot", 4, 4, "Zen 4: 61 GMAC/s at 3x3, 56x56x144"),
+        Row(predicates.is_depthwise, "depthwise", 4, 2, "Zen 4: 29 GMAC/s at 3x3, 56x56x144"),
+        Row(predicates.takes_floats, "splat_fma", 6, 4, "Zen 4: 57 GMAC/s in f32 at 3x3, 14x14x256"),
+        Row(predicates.takes_any, "splat", 6, 4, "Zen 4: 44 GMAC/s in f32 at 3x3, 14x14x256"),
     ),
     # Measured on Zen 4 with the 3x3 layers of ResNet-50.
     tiles=(RegisterTile(8, 2, 1), RegisterTile(7, 2, 1), RegisterTile(6, 2, 1), RegisterTile(5, 4, 1)),
@@ -56,7 +56,7 @@ AVX512_VNNI = replace(
     f4_tiles=(RegisterTile(7, 2, 1), RegisterTile(8, 1, 1.05), RegisterTile(8, 2, 1)),
     gains=(
         Gain(
-            F4, conditions.fills_tiles(32),
+            F4, predicates.fills_tiles(32),
             "Zen 4: 0.57-0.71 of the time of four bytes a lane, 14x14x64 0.81; 9 tiles of 10x10x256 1.16, "
             "32x32x16 0.94",
         ),

@@ -2,7 +2,7 @@
 
 from qmlir.dialects.kernel.winograd import F2, F4
 from qmlir.targets.cpu.isa.base import Gain, InstructionSet, RegisterTile, Row
-from qmlir.targets.cpu.isa.conditions import fills_tiles, has_channels, is_depthwise, takes_any
+from qmlir.targets.cpu.isa.predicates import fills_tiles, has_channels, is_depthwise, takes_any
 
 _TILES = RegisterTile(4, 2, 1), RegisterTile(3, 2, 1)
 """Those of direct convolutions."""

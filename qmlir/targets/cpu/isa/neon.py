@@ -3,7 +3,7 @@
 Its loops are written with four bytes a lane, which are expanded to plain arithmetic: it names no instruction.
 """
 
-from qmlir.targets.cpu.isa import conditions
+from qmlir.targets.cpu.isa import predicates
 from qmlir.targets.cpu.isa.base import InstructionSet, RegisterTile, Row
 
 _TILES = RegisterTile(6, 4, 1), RegisterTile(5, 4, 1)
@@ -16,12 +16,12 @@ NEON = InstructionSet(
     bits=128,
     registers=32,
     rows=(
-        Row(conditions.takes_bytes, "s8s8_dot", 6, 4, "not measured: 29 of 32 registers are in use"),
-        Row(conditions.takes_offset_bytes, "s8s8_dot", 6, 4, "not measured"),
-        Row(conditions.takes_pairs, "i16_pairs", 6, 4, "not measured"),
-        Row(conditions.is_depthwise, "depthwise", 4, 2, "not measured"),
-        Row(conditions.takes_floats, "splat_fma", 6, 4, "not measured: 29 of 32 registers are in use"),
-        Row(conditions.takes_any, "splat", 4, 2, "not measured"),
+        Row(predicates.takes_bytes, "s8s8_dot", 6, 4, "not measured: 29 of 32 registers are in use"),
+        Row(predicates.takes_offset_bytes, "s8s8_dot", 6, 4, "not measured"),
+        Row(predicates.takes_pairs, "i16_pairs", 6, 4, "not measured"),
+        Row(predicates.is_depthwise, "depthwise", 4, 2, "not measured"),
+        Row(predicates.takes_floats, "splat_fma", 6, 4, "not measured: 29 of 32 registers are in use"),
+        Row(predicates.takes_any, "splat", 4, 2, "not measured"),
     ),
     tiles=_TILES,
     f4_tiles=_TILES,

@@ -6,7 +6,7 @@ hard to read.
 """
 
 from qmlir.targets.cpu.isa.base import InstructionSet, RegisterTile, Row
-from qmlir.targets.cpu.isa.conditions import is_depthwise, takes_any, takes_byte_weights, takes_depthwise_byte_weights
+from qmlir.targets.cpu.isa.predicates import is_depthwise, takes_any, takes_byte_weights, takes_depthwise_byte_weights
 
 _TILES = (RegisterTile(4, 1, 1),)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from qmlir.targets.cpu.isa import conditions
+from qmlir.targets.cpu.isa import predicates
 from qmlir.targets.cpu.isa.base import DOT_PAIRS, Row
 from qmlir.targets.cpu.isa.generic import GENERIC
 
@@ -12,5 +12,5 @@ WASM_SIMD = replace(
     needs=frozenset({"simd128"}),
     feature_prefixes=("simd128",),
     instructions={DOT_PAIRS: {128: "llvm.wasm.dot"}},
-    rows=(Row(conditions.takes_pairs, "i16_pairs", 4, 2, "not measured: the tile of generic"), *GENERIC.rows),
+    rows=(Row(predicates.takes_pairs, "i16_pairs", 4, 2, "not measured: the tile of generic"), *GENERIC.rows),
 )

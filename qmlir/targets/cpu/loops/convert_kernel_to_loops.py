@@ -15,9 +15,8 @@ from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.dialects.kernel.record import RecordOp
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.conversion import Legality, convert
-from qmlir.ir.preservation import ROUNDED, Preservation
-from qmlir.ir.statistics import count
-from qmlir.targets.cpu.loops.join import ExpandJoin
+from qmlir.ir.passes import ROUNDED, Preservation, count
+from qmlir.targets.cpu.loops.emitter import ExpandJoin
 from qmlir.targets.cpu.loops.requantize import ExpandRequantize
 from qmlir.targets.cpu.loops.structured import (
     BorderToFills,

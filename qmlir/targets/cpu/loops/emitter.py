@@ -1,8 +1,4 @@
-"""Writing the operations of a loop: one vocabulary for scalars and, in a subclass, for vectors of lanes; and indices.
-
-An expansion that is written against `Emitter` serves both: element types go in, values of the emitter's own kind come
-out. Constants are made once, at a place of their own in front of the loops. Affine expressions become index arithmetic.
-"""
+"""Emitters of loop bodies: one vocabulary of operations for scalars and for vectors of lanes."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +9,21 @@ from typing import Self, cast
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects import arith, math, memref, scf, vector
-from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, IndexType, MemRefType, NoneAttr, StridedLayoutAttr, i32, i64
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseArrayBase,
+    IndexType,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    bf16,
+    f16,
+    f32,
+    i8,
+    i16,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -23,15 +33,32 @@ from xdsl.ir.affine import (
     AffineExpr,
     AffineMap,
 )
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
-from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Number, number_attribute
-from qmlir.dialects.kernel.ops import scalar_of
-from qmlir.dialects.simd.base import AnyVector
+from qmlir.arithmetic.functions import FUNCTIONS
+from qmlir.arithmetic.functions.roots import reciprocal_root
+from qmlir.dialects.kernel.lowering.scalars import STEPS, ArithBuilder, Number, Scalar, number_attribute
+from qmlir.dialects.kernel.ops import JoinOp, scalar_of
+from qmlir.dialects.simd.base import AnyVector, element_of, lanes_of
 from qmlir.dialects.simd.base import vector as vector_type
-from qmlir.dialects.simd.lanes import CompareOp, Conversion, ConvertOp, RoundToIntOp, SelectOp
-from qmlir.ir.affine_bounds import bounds_of
-from qmlir.ir.builtin_types import as_integer
+from qmlir.dialects.simd.lanes import (
+    CompareOp,
+    Conversion,
+    ConvertOp,
+    InterleaveHighOp,
+    InterleaveLowOp,
+    InterleaveOp,
+    RoundToIntOp,
+    SelectOp,
+)
+from qmlir.ir.builtin_types import as_integer, bounds_of
+
+# Writing the operations of a loop: one vocabulary for scalars and, in a subclass, for vectors of lanes; and indices.
+#
+# An expansion that is written against `Emitter` serves both: element types go in, values of the emitter's own kind
+# come out. Constants are made once, at a place of their own in front of the loops. Affine expressions become index
+# arithmetic.
 
 Index = SSAValue | int
 """A number that is known, or a value of type `index`."""
@@ -304,3 +331,89 @@ def add(emit: Emitter, a: Index, b: Index) -> Index:
 def times(emit: Emitter, a: Index, factor: int) -> Index:
     """`a * factor`, folded where it is known."""
     return emit_binary(emit, AffineBinaryOpKind.Mul, a, factor)
+
+
+# The definitions of `qmlir.arithmetic.functions` as operations: their steps, written by an `Emitter`.
+#
+# Whoever writes a loop calls `expanded` where its body has `math.exp`; with an emitter of vectors the same
+# definition gives operations on all lanes.
+
+
+def function_name(op: Operation) -> str | None:
+    """The name of the function of f32 or a shorter float that `op` computes, `None` where it is another one."""
+    dialect, _, name = op.name.partition(".")
+    is_function = dialect == math.Math.name and name in FUNCTIONS
+    return name if is_function and scalar_of(op.results[0].type) in (f32, f16, bf16) else None
+
+
+def expanded(emitter: Emitter, name: str, operands: Sequence[SSAValue]) -> SSAValue:
+    """The function `name` (`exp`, …) of values of f32, f16 or bf16; the latter two go through f32."""
+    scalars = [Scalar(operand, emitter) for operand in operands]
+    element = scalars[0].type
+    return FUNCTIONS[name].definition(STEPS, *(each.to(f32) for each in scalars)).to(element).value
+
+
+def expanded_root(emitter: Emitter, value: SSAValue) -> SSAValue:
+    """The reciprocal root of an integer, rounded exactly."""
+    return reciprocal_root(STEPS, Scalar(value, emitter)).value
+
+
+# `kernel.join` in `arith`, or by interleaving registers: the one expansion, by the emitter that it is given.
+
+_FEWEST_LANES = 16
+"""Bytes from which on interleaving is worth it: they fill the smallest register."""
+
+
+_HALVES = (InterleaveLowOp, InterleaveHighOp)
+
+
+def _turned(emit: VectorEmitter, kind: type[InterleaveOp], a: SSAValue, b: SSAValue) -> SSAValue:
+    return emit.insert(kind(a, b))
+
+
+def expand_join(emit: Emitter, op: JoinOp, parts: Sequence[SSAValue]) -> SSAValue:
+    """Write the number whose bytes are `parts`, which are values of the kind of `emit`."""
+    if isinstance(emit, VectorEmitter) and emit.lanes >= _FEWEST_LANES:
+        return _interleaved(emit, op, parts)
+    whole = emit.convert(arith.ExtUIOp, parts[0], i32)
+    for place, part in enumerate(parts[1:], 1):
+        moved = emit.binary(arith.ShLIOp, emit.convert(arith.ExtUIOp, part, i32), emit.constant(8 * place, i32))
+        whole = emit.binary(arith.OrIOp, whole, moved)
+    return emit.convert(arith.BitcastOp, whole, f32) if op.result.type == f32 else whole
+
+
+def _interleaved(emit: VectorEmitter, op: JoinOp, parts: Sequence[SSAValue]) -> SSAValue:
+    numbers = [_as(emit, each, op.result.type, emit.lanes // 4) for each in interleave_bytes(emit, parts)]
+    while len(numbers) > 1:
+        numbers = [_behind(emit, *pair) for pair in zip(numbers[::2], numbers[1::2], strict=True)]
+    return numbers[0]
+
+
+def interleave_bytes(emit: VectorEmitter, parts: Sequence[SSAValue]) -> list[SSAValue]:
+    """Four vectors of bytes in turn, as four behind each other: bytes in pairs first, then pairs of these."""
+    lanes = emit.lanes
+    pairs = [
+        [_as(emit, _turned(emit, kind, parts[first], parts[first + 1]), i16, lanes // 2) for first in (0, 2)]
+        for kind in _HALVES
+    ]
+    return [_as(emit, _turned(emit, kind, low, high), i8, lanes) for low, high in pairs for kind in _HALVES]
+
+
+def _as(emit: VectorEmitter, value: SSAValue, element: Attribute, lanes: int) -> SSAValue:
+    """The same bits as lanes of another width."""
+    return emit.insert(ConvertOp(value, Conversion.BITCAST, vector_type(lanes, element)))
+
+
+def _behind(emit: VectorEmitter, first: SSAValue, second: SSAValue) -> SSAValue:
+    """The lanes of two registers as one vector."""
+    lanes = 2 * lanes_of(first)
+    mask = DenseArrayBase.from_list(i64, list(range(lanes)))
+    return emit.insert(vector.ShuffleOp(first, second, mask, result_type=vector_type(lanes, element_of(first))))
+
+
+class ExpandJoin(RewritePattern):
+    """Expand one of scalars that stands by itself, outside any structured operation."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: JoinOp, rewriter: PatternRewriter, /) -> None:
+        rewriter.replace(op, [], [expand_join(Emitter(rewriter, rewriter), op, list(op.parts))])

@@ -10,8 +10,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir.dialects.kernel.ops import ReciprocalRootOp
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.targets.cpu.loops.emitter import Emitter, VectorEmitter
-from qmlir.targets.cpu.loops.expansion import expanded, expanded_root, function_name
+from qmlir.targets.cpu.loops.emitter import Emitter, VectorEmitter, expanded, expanded_root, function_name
 
 
 class Expand(RewritePattern):

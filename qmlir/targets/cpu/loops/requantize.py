@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IntegerType, f64, i64
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from qmlir.arithmetic.integers import integer_limits
+from qmlir.arithmetic.arrays import integer_limits
 from qmlir.arithmetic.requantization import FRACTION_BITS, Mode, Ties
 from qmlir.dialects.kernel.lowering.scalars import STEPS, Scalar
 from qmlir.dialects.kernel.ops import RequantizeOp, scalar_of

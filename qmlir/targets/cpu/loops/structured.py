@@ -25,11 +25,11 @@ from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import set_origins
 from qmlir.targets.cpu.loops.emitter import Emitter
-from qmlir.targets.cpu.loops.interleaved_moves import InterleavedWriter, turns_of
-from qmlir.targets.cpu.loops.lanes import LaneWriter, lanes_for, terms_for
+from qmlir.targets.cpu.loops.lanes import InterleavedWriter, LaneWriter, lanes_for, terms_for, turns_of
 from qmlir.targets.cpu.loops.nests import (
     Access,
     Nest,
+    ValueWriter,
     collapse,
     collapse_axes,
     memref_type,
@@ -37,8 +37,12 @@ from qmlir.targets.cpu.loops.nests import (
     plan_of,
     reassociation,
 )
-from qmlir.targets.cpu.loops.transposed_sums import SideBySideWriter, TransposedWriter, rows_for, takes_squares
-from qmlir.targets.cpu.loops.writer import ValueWriter
+from qmlir.targets.cpu.loops.row_vectorized_reductions import (
+    SideBySideWriter,
+    TransposedWriter,
+    rows_for,
+    takes_squares,
+)
 
 
 def write_nest(emit: Emitter, nest: Nest, schedule: ScheduleAttr | None) -> None:

@@ -10,11 +10,9 @@ from qmlir.dialects.kernel.attributes import TARGET, TUNED, TargetAttr
 from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.kernel.variants import SCALAR, variant_names
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.statistics import count
+from qmlir.ir.passes import count
 from qmlir.targets.cpu.host import resolved_isa
-from qmlir.targets.cpu.scheduled.candidates import TunedChoices
-from qmlir.targets.cpu.scheduled.contraction_schedule import schedule_for
-from qmlir.targets.cpu.scheduled.elements_schedule import schedule_all_elements
+from qmlir.targets.cpu.scheduled.schedule import TunedChoices, schedule_all_elements, schedule_for
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,13 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Operation, SSAValue, Use
 from xdsl.passes import ModulePass
 
-from qmlir.dialects.kernel.by_rows import RowFusionOp
+from qmlir.dialects.kernel.row_fusion import RowFusionOp
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.levels import check_level
-from qmlir.targets.cpu.scheduled.bufferization.aliases import Aliases
-from qmlir.targets.cpu.scheduled.bufferization.destinations import has_tensors, is_tensor_type, results_written
-from qmlir.targets.cpu.scheduled.bufferization.globals import Globals
+from qmlir.targets.cpu.scheduled.bufferization.aliases import Aliases, has_tensors, is_tensor_type, results_written
 from qmlir.targets.cpu.scheduled.bufferization.placement import place_buffers
-from qmlir.targets.cpu.scheduled.bufferization.rewriting import Rewriter
-from qmlir.targets.cpu.scheduled.bufferization.row_loops import rows_together
+from qmlir.targets.cpu.scheduled.bufferization.rewriting import BufferRewriter, Globals, rows_together
 
 
 def _is_destination(use: Use) -> bool:
@@ -151,5 +148,5 @@ class KernelBufferize(ModulePass):
             give_each_destination_its_own(function)
             dissolve_rows(function)
             aliases = Aliases(function)
-            Rewriter(aliases, place_buffers(aliases), constants).run()
+            BufferRewriter(aliases, place_buffers(aliases), constants).run()
         check_level(ctx, op, "scheduled")

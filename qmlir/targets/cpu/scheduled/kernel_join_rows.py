@@ -13,11 +13,11 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike
 
-from qmlir.dialects.kernel.by_rows import RowFusionOp, fault_among
 from qmlir.dialects.kernel.packed_ops import PackedMatMulOp
+from qmlir.dialects.kernel.row_fusion import RowFusionOp, fault_among
 from qmlir.ir.diagnostics import emit_remark
-from qmlir.ir.statistics import count
-from qmlir.targets.cpu.scheduled.bufferization.row_loops import rows_together
+from qmlir.ir.passes import count
+from qmlir.targets.cpu.scheduled.bufferization.rewriting import rows_together
 
 FEWEST_ROWS = 8
 """Rows that go together at least: each few rows read a matrix again, which a tile of products reads for its rows."""

@@ -20,12 +20,11 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from qmlir.dialects.kernel.attributes import overwriting
+from qmlir.ir.passes import count
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.signature import RESULT
-from qmlir.ir.statistics import count
-from qmlir.targets.cpu.scheduled.arena.lifetimes import is_view, views_of
-from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style
-from qmlir.targets.cpu.scheduled.bufferization.slices import as_memory
+from qmlir.targets.cpu.scheduled.arena import is_view, views_of
+from qmlir.targets.cpu.scheduled.bufferization.aliases import as_memory, destination_style
 
 
 def _uses(value: SSAValue) -> Iterator[Use]:

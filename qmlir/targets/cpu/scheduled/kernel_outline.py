@@ -27,11 +27,16 @@ from qmlir.dialects.kernel.winograd import ByAlgorithmOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.equivalence import equivalent
+from qmlir.ir.passes import count
 from qmlir.ir.provenance import hand_on, merged_origins
-from qmlir.ir.statistics import count
-from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style, has_tensors
+from qmlir.targets.cpu.scheduled.bufferization.aliases import (
+    AnyMemRef,
+    as_memory,
+    destination_style,
+    has_tensors,
+    memory_type,
+)
 from qmlir.targets.cpu.scheduled.bufferization.outlining import Outlined, outline
-from qmlir.targets.cpu.scheduled.bufferization.slices import AnyMemRef, as_memory, memory_type
 
 _MOST_WORDS = 3
 """How many nodes or roles a name tells at most."""

@@ -24,11 +24,9 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
-from qmlir.analysis.block_sums import summed_over_blocks
-from qmlir.analysis.short_sums import short_sums
-from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.integers import integer_limits
-from qmlir.arithmetic.short_rounding import LARGEST_INPUT, REACH
+from qmlir.analysis.contraction_ranges import short_sums, summed_over_blocks
+from qmlir.arithmetic.arrays import Array, integer_limits
+from qmlir.arithmetic.weight_rounding import LARGEST_INPUT, REACH
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, integer_types, unchanged
@@ -37,25 +35,26 @@ from qmlir.dialects.kernel.ops import ReshapeOp, shaped
 from qmlir.dialects.kernel.ops import YieldOp as KernelYieldOp
 from qmlir.dialects.kernel.packed_ops import PACKED, PackedOp
 from qmlir.dialects.kernel.variants import SCALAR, Variant
-from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.passes import ROUNDED, Preservation
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.targets.cpu.isa.conditions import centred_weights, has_signs
-from qmlir.targets.cpu.scheduled.block_packing import PackWidened, packed_blocks
-from qmlir.targets.cpu.scheduled.bufferization.destinations import results_written
-from qmlir.targets.cpu.scheduled.elements_schedule import schedule_all_elements
+from qmlir.targets.cpu.isa.predicates import centred_weights, has_signs
+from qmlir.targets.cpu.scheduled.bufferization.aliases import results_written
 from qmlir.targets.cpu.scheduled.packing import (
+    PackWidened,
     channel_map,
     constant_of,
     correction,
     pack_computed,
+    packed_blocks,
     packed_weights,
     row_correction,
     row_map,
     signed_byte,
     weights_of,
 )
-from qmlir.targets.cpu.scheduled.row_groups import group_rows
+from qmlir.targets.cpu.scheduled.row_fusion import group_rows
+from qmlir.targets.cpu.scheduled.schedule import schedule_all_elements
 
 
 @dataclass(frozen=True)

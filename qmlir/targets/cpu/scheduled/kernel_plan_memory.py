@@ -12,23 +12,23 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import emit_remark, op_error
-from qmlir.ir.given import WritesFiles
+from qmlir.ir.limits import budget, over
+from qmlir.ir.passes import WritesFiles, count
 from qmlir.ir.provenance import origins_of
-from qmlir.ir.statistics import count
 from qmlir.levels import check_level
 from qmlir.targets.cpu.isa.base import ALIGNMENT
-from qmlir.targets.cpu.scheduled.arena.lifetimes import (
+from qmlir.targets.cpu.scheduled.arena import (
     ArenaPlan,
+    Box,
     Buffer,
     Lifetimes,
+    Picture,
     aligned,
     most_alive,
     names_of,
     place,
 )
-from qmlir.targets.cpu.scheduled.arena.picture import Box, Picture
 from qmlir.targets.cpu.scheduled.bufferization.rewriting import allocation
 
 _NO_NAME = re.compile(r"[^\w.-]")

@@ -17,12 +17,13 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.type import get_element_type_or_self
 
-from qmlir.analysis.float_chains import Ends, FloatChain, chain_to, ends_in
+from qmlir.analysis.dequant_requant_chains import Ends, FloatChain, chain_to, ends_in
 from qmlir.analysis.intervals import EXACT_F32, Interval
-from qmlir.analysis.readings import Reading, Structured, determines_iterators, ranges_of, readings_of, rebuilt
+from qmlir.analysis.operand_accesses import Reading, Structured, determines_iterators, ranges_of, readings_of, rebuilt
 from qmlir.analysis.value_ranges import ValueRanges
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.integer_steps import (
+from qmlir.arithmetic.requantization import Mode, Ties
+from qmlir.arithmetic.step_functions import (
     LARGEST_INTEGER,
     MOST_PLACES,
     IntegerSteps,
@@ -31,18 +32,17 @@ from qmlir.arithmetic.integer_steps import (
     steps_of,
     steps_on_grid,
 )
-from qmlir.arithmetic.requantization import Mode, Ties
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.builtin_types import dense
 from qmlir.ir.diagnostics import emit_remark, emit_warning
+from qmlir.ir.passes import count
 from qmlir.ir.provenance import origins_of, set_origins
-from qmlir.ir.statistics import count
 from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.isa import instruction_set
-from qmlir.targets.cpu.scheduled.exact_roundings import ExactSteps, NotInIntegers
+from qmlir.targets.cpu.scheduled.fixed_point_rounding import ExactSteps, NotInIntegers
 
 _EXHAUSTIVE = 1 << 16
 """A function of one integer with so many values is known by all of them."""

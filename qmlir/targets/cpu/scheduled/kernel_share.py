@@ -28,14 +28,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from qmlir.analysis.readings import INTEGER_DIVISIONS
+from qmlir.analysis.operand_accesses import INTEGER_DIVISIONS
 from qmlir.dialects.kernel.attributes import overwriting, overwritten
 from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.equivalence import equivalent
+from qmlir.ir.passes import count
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, hand_on
-from qmlir.ir.statistics import count
-from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style
-from qmlir.targets.cpu.scheduled.bufferization.globals import Globals
+from qmlir.targets.cpu.scheduled.bufferization.aliases import destination_style
+from qmlir.targets.cpu.scheduled.bufferization.rewriting import Globals
 
 _WIDTHS = (8, 16, 32, 64)
 """Bits of integers that fill their memory."""

@@ -8,17 +8,14 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from qmlir.analysis.readings import forget_origins_in_bodies, reduces_rows
+from qmlir.analysis.operand_accesses import forget_origins_in_bodies, reduces_rows
 from qmlir.dialects.kernel.rows import RowReduceOp
+from qmlir.ir.passes import count
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.ir.statistics import count
 from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.isa import instruction_set
-from qmlir.targets.cpu.scheduled.long_rows import LongRow
-from qmlir.targets.cpu.scheduled.row_groups import group_rows, grouped, reduced_rows
-from qmlir.targets.cpu.scheduled.row_masks import mask_bytes, widen_truths
-from qmlir.targets.cpu.scheduled.row_split import RowSplit
-from qmlir.targets.cpu.scheduled.row_tables import look_up, mark_sums
+from qmlir.targets.cpu.scheduled.row_fusion import RowSplit, group_rows, grouped, mask_bytes, reduced_rows, widen_truths
+from qmlir.targets.cpu.scheduled.softmax_lut import LongRow, look_up, mark_sums
 
 
 @dataclass(frozen=True)

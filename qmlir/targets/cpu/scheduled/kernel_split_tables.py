@@ -15,17 +15,17 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
-from qmlir.analysis.readings import Structured
+from qmlir.analysis.operand_accesses import Structured
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.simd.memory import BYTE_VALUES
 from qmlir.ir.builtin_types import dense, ranked_tensor
+from qmlir.ir.passes import count
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.ir.statistics import count
 from qmlir.passes.integer.kernel_tabulate import TabulatedChain, chains_to_bytes, cost_of, replace_chain
 from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.isa import instruction_set
-from qmlir.targets.cpu.scheduled.row_tables import place_of
+from qmlir.targets.cpu.scheduled.softmax_lut import place_of
 
 _NUMBERS = np.arange(-(1 << 15), 1 << 15, dtype=np.int16)
 """Every integer of 16 bits, in the order of a table."""

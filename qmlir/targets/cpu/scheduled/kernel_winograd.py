@@ -20,10 +20,9 @@ from qmlir.dialects.kernel.lowering.lowering import Lowering, integer_types
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.winograd import ALGORITHMS, F2, VARIANTS, Algorithm, WinogradOp, part_counts
 from qmlir.ir.diagnostics import emit_remark
-from qmlir.ir.statistics import count
+from qmlir.ir.passes import count
 from qmlir.targets.cpu.host import resolved_isa
-from qmlir.targets.cpu.scheduled.candidates import TunedChoices, has_winograd_form
-from qmlir.targets.cpu.scheduled.winograd_schedule import faster
+from qmlir.targets.cpu.scheduled.schedule import TunedChoices, faster, has_winograd_form
 
 _CONV_ONLY = ("strides", "dilations", "groups", "weight_zero_point", "weight_unsigned")
 """The properties of a convolution that are the same in each that becomes one of these."""

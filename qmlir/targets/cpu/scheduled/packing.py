@@ -1,7 +1,4 @@
-"""Weights as the layout of a variant takes them, and what that changes of the sums.
-
-Constants are packed with NumPy; weights that are computed are packed by structured operations.
-"""
+"""Packed weights: the layout that a variant reads, dequantized and computed constants, scales for each block."""
 
 import itertools
 import math
@@ -11,26 +8,310 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, f32, f64, i8, i16, i32, i64
-from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    AnyFloat,
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    TensorType,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import GenericOp, IndexOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from qmlir.analysis.readings import is_movement, output_maps, permutation_of, readings_of
-from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.kernel.attributes import LayoutAttr
+from qmlir.analysis.operand_accesses import computes_only, is_movement, output_maps, permutation_of, readings_of
+from qmlir.arithmetic.arrays import Array, integer_limits
+from qmlir.arithmetic.small_floats import PlainFloat
+from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
-from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, constant_array, unchanged
+from qmlir.dialects.kernel.lowering.lowering import Body, Input, Lowering, constant_array, integer_types, unchanged
+from qmlir.dialects.kernel.lowering.quantized import plain_decoded, plain_place
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import shaped
-from qmlir.dialects.kernel.packed_ops import product_weights, window_weights, winograd_weights
-from qmlir.dialects.kernel.variants import WeightLayout
+from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, product_weights, window_weights, winograd_weights
+from qmlir.dialects.kernel.variants import Variant, WeightLayout, variant_named
 from qmlir.dialects.kernel.winograd import WinogradOp
+from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.isa.conditions import has_offset_bytes
-from qmlir.targets.cpu.scheduled.dequantized import FUSED, dequantized_weights
-from qmlir.targets.cpu.scheduled.expansion import expanded_weights
-from qmlir.text.elements import integers_of
+from qmlir.ir.evaluation import evaluate
+from qmlir.ir.provenance import hand_on
+from qmlir.targets.cpu.isa.predicates import has_offset_bytes
+from qmlir.targets.cpu.scheduled.schedule import tile_rows
+from qmlir.text.elements import integers_of, narrowed
+
+# Constant weights that an operation dequantizes: the numbers and the scales of what it computes, and their bits.
+
+FUSED = "splat_fma"
+"""The loops of floats of processors that make floats of stored weights in a run.
+
+Others, of portable C and of WebAssembly, have none that read them as they are: their programs hold f32, as a
+microcontroller has more memory for constants than for what it computes.
+"""
+
+_WIDEST = 8
+"""The bits of codes whose numbers are looked up."""
+
+OF_BYTES = ("f32s8", "f32e4m3", "f32e5m2", "f32e3m4")
+"""Variants whose loops make floats of weights that have a byte each, the fastest first."""
+
+HOLDING = ("f32s2", "f32s4", "f32e2m1", *OF_BYTES)
+"""All of them, the fewest bits first."""
+
+
+@dataclass(frozen=True)
+class HeldWeights:
+    """Weights as the loops of a variant hold them: integers or codes, in int8, and scales that make up for it."""
+
+    variant: Variant
+    codes: Array
+    scales: Array
+
+
+@dataclass(frozen=True)
+class DequantizedWeights:
+    """Constant weights that are numbers in f32, integers less zero points or floats of few bits, times their scales.
+
+    The scales are as many, or broadcast to them.
+    """
+
+    numbers: Array
+    scales: Array
+
+    def held(self, names: Sequence[str]) -> HeldWeights | None:
+        """What the first of these variants reads that holds each number exactly, where one does."""
+        return next(filter(None, (self._held_by(variant_named(name)) for name in names)), None)
+
+    def _held_by(self, variant: Variant) -> HeldWeights | None:
+        if variant.weight_float is not None:
+            return self._as_floats(variant, variant.weight_float)
+        assert variant.weight_bits is not None
+        low, high = integer_limits(variant.weight_bits)
+        if not (self.numbers.min() >= low and self.numbers.max() <= high):  # nor where there is NaN
+            return None
+        codes = self.numbers.astype(np.int8)
+        is_exact = np.array_equal(codes, self.numbers) and not (np.signbit(self.numbers) & (codes == 0)).any()
+        return HeldWeights(variant, codes, self.scales) if is_exact else None
+
+    def _as_floats(self, variant: Variant, format_: PlainFloat) -> HeldWeights | None:
+        found = format_.scaled_codes(self.numbers)
+        if found is None:
+            return None
+        codes, power = found
+        scales = np.ldexp(self.scales, power)
+        is_exact = np.isfinite(scales).all() and np.array_equal(np.ldexp(scales, -power), self.scales)
+        return HeldWeights(variant, codes, scales) if is_exact else None
+
+    def reals(self) -> Array:
+        """The weights themselves in f32, each rounded once."""
+        with np.errstate(all="ignore"):  # infinities and NaN are weights, too
+            return np.asarray(self.scales * self.numbers, np.float32)
+
+
+def _constant(value: SSAValue) -> Array | None:
+    return constant_array(value.owner) if isinstance(value.owner, Operation) else None
+
+
+def read_elements(op: GenericOp, place: int) -> Array | None:
+    """The elements of a constant input as `op` reads them for each element of its result; `None` for another input."""
+    known, shape = _constant(op.inputs[place]), shaped(op.results[0])[0]
+    dims = [each.position for each in op.indexing_maps.data[place].data.results if isinstance(each, AffineDimExpr)]
+    if known is None or len(dims) != known.ndim or len({*dims}) != len(dims):
+        return None
+    sizes = [shape[axis] if axis in dims else 1 for axis in range(len(shape))]
+    return np.broadcast_to(known.transpose(np.argsort(dims)).reshape(sizes), shape)
+
+
+def elementwise_owner(value: SSAValue) -> GenericOp | None:
+    """The operation that computes each element of `value` from one of each input, and nothing else, where one does."""
+    op = value.owner
+    if not isinstance(op, GenericOp) or len(op.results) != 1:
+        return None
+    is_parallel = all(kind.data is IteratorType.PARALLEL for kind in op.iterator_types)
+    is_in_order = op.indexing_maps.data[-1].data == AffineMap.identity(len(op.iterator_types))
+    return op if is_parallel and is_in_order else None
+
+
+@dataclass(frozen=True)
+class _Product:
+    """The body `scale * number` of an operation: the scales as it reads them, and what computes the number."""
+
+    scales: Array
+    scale: SSAValue
+    number: SSAValue
+
+    def numbers(self, op: GenericOp) -> Array | None:
+        """The numbers in f32, `None` where they are not of constants; bytes are looked up in a table of all codes."""
+        block = op.body.block
+        sources = [each for each in block.args[: len(op.inputs)] if each is not self.scale]
+        arrays = [read_elements(op, each.index) for each in sources]
+        known = [array for array in arrays if array is not None and array.size]
+        element = as_integer(sources[0].type) if len(sources) == len(known) > 0 else None
+        if element is None:
+            return None
+        if len(sources) > 1 or element.width.data > _WIDEST:
+            return self._computed(block, dict(zip(sources, known, strict=True)))
+        codes = np.arange(1 << element.width.data)
+        table = self._computed(block, {sources[0]: narrowed(codes.astype(np.uint8).view(np.int8), element)})
+        return None if table is None else table[known[0].astype(np.int64) & codes[-1]]
+
+    def _computed(self, block: Block, values: dict[SSAValue, Any]) -> Array | None:
+        """The numbers of what the sources are."""
+        for op in block.ops:
+            if self.number in values:
+                break
+            if isinstance(op, IndexOp) or not computes_only(op) or any(each not in values for each in op.operands):
+                return None
+            with np.errstate(all="ignore"):  # among all codes are some that no weight has
+                results = evaluate(op, [values[each] for each in op.operands])
+            if results is None:
+                return None
+            values.update(zip(op.results, results, strict=True))
+        return np.asarray(values[self.number], np.float32) if self.number in values else None
+
+
+def _product(op: GenericOp) -> _Product | None:
+    block = op.body.block
+    last = block.last_op
+    product = last.operands[0].owner if last is not None else None
+    if not isinstance(product, arith.MulfOp) or product.result.type != f32:
+        return None
+    for scale, number in itertools.permutations(product.operands):
+        if isinstance(scale, BlockArgument) and scale.block is block and 0 < scale.index < len(op.inputs):
+            scales = read_elements(op, scale.index)
+        else:
+            found = scale.owner.value if isinstance(scale.owner, arith.ConstantOp) else None
+            is_one = isinstance(found, FloatAttr)
+            scales = np.full(shaped(op.results[0])[0], found.value.data, np.float32) if is_one else None
+        if scales is not None:
+            return _Product(scales, scale, number)
+    return None
+
+
+def dequantized_weights(value: SSAValue) -> DequantizedWeights | None:
+    """What `value` is dequantized from, where it is that."""
+    op = elementwise_owner(value)
+    product = None if op is None else _product(op)
+    numbers = None if op is None or product is None else product.numbers(op)
+    return None if product is None or numbers is None else DequantizedWeights(numbers, product.scales)
+
+
+def alike(array: Array, axis: int) -> int:
+    """How many neighbours along an axis are always alike, from the first one on: its size where all are."""
+    size = array.shape[axis]
+    moved = np.moveaxis(array, axis, 0).reshape(size, -1)
+    changes = np.flatnonzero((moved[1:] != moved[:-1]).any(axis=1)) + 1
+    return math.gcd(size, *changes.tolist())
+
+
+# Constant weights that an operation computes element by element, such as floats of small floats: expanded in a run.
+#
+# They stay as they are in memory, in the order in which loops read weights, and become packed weights of f32 in each
+# run: one operation on whole registers, whose inputs are constants that were packed. What it computes is what it
+# computed before; each weight is used by many rows, so that takes little beside the products.
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """Axes of packed weights, each divided where inputs change: `[size / run, run]`."""
+
+    shape: tuple[int, ...]
+
+    @staticmethod
+    def of(arrays: Sequence[Array]) -> "_Axes":
+        """Those of inputs in the order of packed weights."""
+        shape: list[int] = []
+        for axis, size in enumerate(arrays[0].shape):
+            run = math.gcd(size, *(found for array in arrays if (found := alike(array, axis)) > 1))
+            shape += [size // run, run] if 1 < run < size else [size]
+        return _Axes(tuple(shape))
+
+    def input(self, at: Lowering, array: Array, element: Attribute) -> Input:
+        """A constant of what differs from element to element, and where an element is."""
+        divided = array.reshape(self.shape)
+        kept = [axis for axis, size in enumerate(self.shape) if size > 1 and alike(divided, axis) < size]
+        first = divided[tuple(slice(None) if axis in kept else 0 for axis in range(divided.ndim))]
+        map_ = AffineMap(len(self.shape), 0, tuple(AffineExpr.dimension(axis) for axis in kept))
+        return Input(at.constant(first, element), map_)
+
+
+def _inputs(op: GenericOp) -> list[Array] | None:
+    """What an operation reads for each element, where all of that is constant, and it computes with nothing else."""
+    for each in op.body.block.ops:
+        if isinstance(each, IndexOp) or (each is not op.body.block.last_op and not computes_only(each)):
+            return None
+    found = [read_elements(op, place) for place in range(len(op.inputs))]
+    known = [each for each in found if each is not None and each.size]
+    return known if len(known) == len(found) > 0 and not op.body.block.args[-1].uses else None
+
+
+def _of_codes(held: HeldWeights) -> Body:
+    """What makes a weight of its code and its scale."""
+    format_ = held.variant.weight_float
+
+    def body(code: Scalar, scale: Scalar) -> Scalar:
+        wide = code.to(i32)
+        if format_ is None:
+            return scale * wide.to(f32)
+        moved = wide << plain_place(format_)
+        return scale * Scalar(plain_decoded(wide.builder, moved.value, format_), wide.builder)
+
+    return body
+
+
+def _of_inputs(op: GenericOp) -> Body:
+    """What `op` computes of its inputs."""
+
+    def body(*given: Scalar) -> Scalar:
+        block, builder = op.body.block, given[0].builder
+        scalars = (scalar.value for scalar in given)
+        values: dict[SSAValue, SSAValue] = dict(zip(block.args, scalars, strict=False))
+        last = block.last_op
+        assert last is not None
+        for each in block.ops:
+            if each is not last:
+                builder.insert(each.clone(values))
+        result = last.operands[0]
+        return Scalar(values.get(result, result), builder)
+
+    return body
+
+
+def expanded_weights(at: Lowering, weights: SSAValue, layout: WeightLayout) -> SSAValue | None:
+    """Packed weights, computed as `weights` are: `None` where these are not made of constants element by element.
+
+    Dequantized ones are held as a variant has them that makes floats of bytes with least work.
+    """
+    op = elementwise_owner(weights)
+    element = shaped(weights)[1]
+    if op is None or not isinstance(element, AnyFloat) or layout.variant.element is not None:
+        return None
+    dequantized = dequantized_weights(weights) if element == f32 else None
+    held = None if dequantized is None else dequantized.held(OF_BYTES)
+    if held is not None:
+        arrays, elements, body = [held.codes, held.scales], [i8, f32], _of_codes(held)
+    else:
+        arrays, elements, body = _inputs(op), [shaped(each)[1] for each in op.inputs], _of_inputs(op)
+    if arrays is None:
+        return None
+    packed = [layout.pack(each.reshape(layout.unpadded)) for each in arrays]
+    axes = _Axes.of(packed)
+    inputs = [axes.input(at, *pair) for pair in zip(packed, elements, strict=True)]
+    return at.reshape(at.compute(inputs, axes.shape, element, body), layout.shape)
+
+
+# Weights as the layout of a variant takes them, and what that changes of the sums.
+#
+# Constants are packed with NumPy; weights that are computed are packed by structured operations.
 
 _DTYPES: dict[Attribute, type[np.generic]] = {
     i8: np.int8, i16: np.int16, i32: np.int32, i64: np.int64, f32: np.float32, f64: np.float64,
@@ -258,3 +539,107 @@ def channel_map(op: ContractionOp, correction_rank: int) -> AffineMap:
     rank = len(shaped(op.target)[0])
     batches = range(correction_rank - 1)
     return AffineMap(rank, 0, tuple(AffineExpr.dimension(axis) for axis in (*batches, rank - 1)))
+
+
+# Products by weights that have a scale for each block of terms, packed; floats by stored weights among them.
+#
+# A model whose weights alone are quantized multiplies floats by weights that an operation dequantizes in each run.
+# They are constants, so loops can hold their bits and make floats of them in registers. A product is that of each
+# block of terms by integers, or by small floats, times its scale: the same numbers, rounded in another order.
+
+MOST_ROWS = 8
+"""Rows up to which floats are made of weights for each tile of them, not once for all: e4m3 by 1024x1024 takes 96, 119
+and 237 us with 2, 4 and 8 rows, where f32 takes 175, 149 and 221; 16 rows by 512x512 take 113 us so, and 53 by f32.
+
+Several rows wait for what makes floats, not for memory: then weights of 4 bits are bytes, which take half the time."""
+
+_LEAST = 8
+"""The terms of a block from which on a scale takes little of the memory, and of the time."""
+
+
+def packed_blocks(
+    at: Lowering,
+    operands: tuple[SSAValue, Array, Array],
+    layout: LayoutAttr,
+    schedule: ScheduleAttr,
+    body: Region,
+    properties: dict[str, Attribute],
+    epilogue: Sequence[tuple[SSAValue, AffineMap]] = (),
+) -> PackedBlocksOp:
+    """The operation of `x` `[B, M, K]`, weights `[N, B, K]` and scales `[B, N]`, whose result is `[M, N]`."""
+    x, weights, scales = operands
+    channels, count, terms = weights.shape
+    places = layout.weights(1, channels, (count,), terms)
+    filled = np.pad(scales, [(0, 0), (0, places.blocks * places.width - channels)])
+    by_place = np.ascontiguousarray(filled.reshape(count, places.blocks, places.width).swapaxes(0, 1))
+    rows = shaped(x)[0][1]
+    # Each sum has two registers.
+    hint = ScheduleAttr.of(rows=tile_rows(rows, max(schedule.rows // 2, 1)), threads=schedule.threads).of_packed()
+    yielded = body.block.last_op
+    assert yielded is not None
+    return PackedBlocksOp.create(
+        operands=[
+            x,
+            at.constant(places.pack(weights), i8),
+            at.constant(by_place, f32),
+            *(each for each, _ in epilogue),
+        ],
+        result_types=[TensorType(yielded.operands[0].type, (rows, channels))],
+        properties={
+            "layout": layout,
+            **({} if hint is None else {"schedule": hint}),
+            **properties,
+            "epilogue_maps": ArrayAttr([AffineMapAttr(map_) for _, map_ in epilogue]),
+            "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 1, 1, len(epilogue), 0]),
+        },
+        regions=[body],
+    )
+
+
+def _of_rows(op: MatMulOp, at: Lowering) -> list[tuple[SSAValue, AffineMap]] | None:
+    """The epilogue operands for a result whose rows are one axis, `None` where they can't be read so."""
+    shape = shaped(op.target)[0]
+    rank, found = len(shape), list[tuple[SSAValue, AffineMap]]()
+    for value, attribute in zip(op.epilogue, op.epilogue_maps, strict=True):
+        if attribute.data == AffineMap.identity(rank):
+            found.append((at.reshape(value, (math.prod(shape[:-1]), shape[-1])), AffineMap.identity(2)))
+        elif all(each == AffineDimExpr(rank - 1) for each in attribute.data.results):
+            channel = tuple(AffineExpr.dimension(1) for _ in attribute.data.results)
+            found.append((value, AffineMap(2, 0, channel)))
+        else:
+            return None
+    return found
+
+
+class PackWidened(RewritePattern):
+    """Let loops multiply by the numbers that weights are dequantized from, block by block."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MatMulOp, rewriter: PatternRewriter, /) -> None:
+        schedule = op.schedule
+        if schedule is None or schedule.variant != FUSED or op.result is None or shaped(op.x)[1] != f32:
+            return
+        rows, is_matrix = math.prod(shaped(op.target)[0][:-1]), len(shaped(op.w)[0]) == 2
+        if rows > MOST_ROWS or not is_matrix or op.accumulator_type != f32:
+            return
+        weights = dequantized_weights(op.w)
+        held = None if weights is None else weights.held(HOLDING if rows == 1 else OF_BYTES)
+        block = 0 if held is None else alike(held.scales, 1)
+        if held is None or block < _LEAST or block % held.variant.parts:
+            return
+        at = Lowering(op, rewriter, integer_types())
+        epilogue = _of_rows(op, at)
+        if epilogue is None:
+            return
+        channels, terms = held.codes.shape
+        count = terms // block
+        x = at.transpose(at.reshape(op.x, (rows, count, block)), (1, 0, 2))
+        codes = held.codes.reshape(channels, count, block)
+        layout = LayoutAttr.of(held.variant.name, schedule.vectors, schedule.lanes)
+        body, target, dequantized = op.detach_region(op.body), shaped(op.target)[0], op.w.owner
+        made = packed_blocks(at, (x, codes, held.scales[:, ::block].T), layout, schedule, body, {}, epilogue)
+        hand_on([op], made)
+        rewriter.replace(op, [], [at.reshape(at.insert(made), target)])
+        assert isinstance(dequantized, Operation)
+        if not any(result.uses for result in dequantized.results):
+            rewriter.erase(dequantized)

@@ -14,7 +14,7 @@ from qmlir.environment import default_environment
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.target import find_target
-from qmlir.targets.hybrid import HybridProgram
+from qmlir.targets.heterogeneous import HybridProgram
 from qmlir.targets.lowering import emit_for, lower_for
 from qmlir.workflows.partitioning import partition
 

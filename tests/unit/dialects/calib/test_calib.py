@@ -7,7 +7,7 @@ from xdsl.utils.test_value import create_ssa_value
 
 import qmlir
 from qmlir.arithmetic.statistics import Statistics
-from qmlir.dialects.calib.interpret import EVALUATORS
+from qmlir.dialects.calib.evaluate import EVALUATORS
 from qmlir.dialects.calib.ops import FakeQuantOp
 from qmlir.dialects.calib.types import StatsAttr
 from qmlir.environment import default_environment

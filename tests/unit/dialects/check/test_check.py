@@ -5,7 +5,7 @@ import pytest
 from xdsl.dialects.builtin import FloatAttr, StringAttr, TensorType, f32, f64
 from xdsl.utils.test_value import create_ssa_value
 
-from qmlir.dialects.check.interpret import EVALUATORS
+from qmlir.dialects.check.evaluate import EVALUATORS
 from qmlir.dialects.check.ops import ExpectCloseOp, ExpectEqOp
 from qmlir.ir.diagnostics import DiagnosticError
 

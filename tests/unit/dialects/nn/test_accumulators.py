@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.dialects.nn.ops.contraction import FullyConnectedOp
+from qmlir.dialects.nn.contraction.ops import FullyConnectedOp
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.verification import verify

@@ -12,11 +12,11 @@ from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.contraction import ConvOp, MatMulOp
-from qmlir.dialects.nn.ops.elementwise import WhereOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction.ops import ConvOp, MatMulOp
+from qmlir.dialects.nn.elementwise.ops import WhereOp
+from qmlir.dialects.quant.evaluate import quantize
 from qmlir.dialects.quant.infer import storage_dtype
-from qmlir.dialects.quant.interpret import quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.interpreter.run import interpret
 from qmlir.ir.builtin_types import element_of, shape_of

@@ -13,7 +13,10 @@ import qmlir
 from benchmarks.emitted import BUILDS, differing_bits, run_c
 from qmlir import registry
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.decompose import attention, contraction, dynamic, recurrent
+from qmlir.dialects.nn.attention import decompose as attention
+from qmlir.dialects.nn.contraction import decompose as contraction
+from qmlir.dialects.nn.dynamic import decompose as dynamic
+from qmlir.dialects.nn.recurrent import decompose as recurrent
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.text.parsing import parse_module

@@ -9,13 +9,16 @@ import pytest
 import qmlir
 from qmlir import registry
 from qmlir.dialects import operations_in
+from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.dialect import FAMILIES
-from qmlir.dialects.nn.gradient import INTEGRAL, REFUSED
-from qmlir.dialects.nn.ops import activations, elementwise, pooling, reduction
-from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp
-from qmlir.dialects.nn.ops.recurrent import DynamicLstmOp, RecurrentOp
-from qmlir.dialects.nn.ops.resizing import ResizeOp
+from qmlir.dialects.nn.dynamic.ops import DynamicQuantizeOp
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.gradients import INTEGRAL, REFUSED
+from qmlir.dialects.nn.pooling import ops as pooling
+from qmlir.dialects.nn.recurrent.ops import DynamicLstmOp, RecurrentOp
+from qmlir.dialects.nn.reduction import ops as reduction
+from qmlir.dialects.nn.resizing.ops import ResizeOp
 from tests.support.gradient_rows import NAMES, ROWS
 from tests.support.gradients import Drawn, Row, gradients_of, module_of
 

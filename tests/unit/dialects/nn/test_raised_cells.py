@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import diagnostic_handler
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.workflows.quantizing import quantize
 
 CELL = """

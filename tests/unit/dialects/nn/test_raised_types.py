@@ -5,8 +5,8 @@ from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, TensorType
 from xdsl.rewriter import Rewriter
 
 from qmlir.dialects.nn.building import build
-from qmlir.dialects.nn.ops.contraction import FullyConnectedOp, MatMulOp
-from qmlir.dialects.nn.ops.elementwise import AddOp
+from qmlir.dialects.nn.contraction.ops import FullyConnectedOp, MatMulOp
+from qmlir.dialects.nn.elementwise.ops import AddOp
 from qmlir.dialects.nn.raising.groups import Raised, Refusal
 from qmlir.ir.builtin_types import element_of, shape_of
 from tests.support.emitted import parsed

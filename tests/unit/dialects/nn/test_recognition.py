@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.ir.provenance import origins_of
 from qmlir.pipelines import kept_composites
 from tests.unit.quantization.random_graphs import run_passes

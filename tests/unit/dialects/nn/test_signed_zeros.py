@@ -13,13 +13,14 @@ import numpy.typing as npt
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.arithmetic.extremes import Extreme, maximum, minimum
+from qmlir.arithmetic.arrays import Extreme, maximum, minimum
 from qmlir.dialects.nn.base import Kind, NnOp
-from qmlir.dialects.nn.ops import elementwise, reduction
-from qmlir.dialects.nn.ops.logic import PredicateOp
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.logic.ops import PredicateOp
+from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.interpreter.differences import difference_of
 from qmlir.interpreter.run import interpret
-from qmlir.ir.preservation import EVERY_BIT
+from qmlir.ir.passes import EVERY_BIT
 from qmlir.ir.verification import verify
 from qmlir.targets.cpu.compiler import compile_module
 from qmlir.text.parsing import parse_module

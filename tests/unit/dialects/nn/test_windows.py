@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import qmlir
-from qmlir.dialects.nn.interpret import contraction
+from qmlir.dialects.nn.contraction import evaluate as contraction
 from qmlir.environment import default_environment
 from qmlir.ir.verification import verify
 from qmlir.text.parsing import parse_module

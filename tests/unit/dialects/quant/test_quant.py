@@ -9,10 +9,10 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.test_value import create_ssa_value
 
-from qmlir.dialects.nn.infer.movement import transposed_element
+from qmlir.dialects.nn.movement.ops import transposed_element
 from qmlir.dialects.quant.canonicalize import is_exact_round_trip
+from qmlir.dialects.quant.evaluate import EVALUATORS, dequantize, quantize
 from qmlir.dialects.quant.infer import storage_dtype
-from qmlir.dialects.quant.interpret import EVALUATORS, dequantize, quantize
 from qmlir.dialects.quant.ops import StorageCastOp
 from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, UniformType
 

@@ -12,7 +12,7 @@ import qmlir
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.export import check_exported
-from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
+from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
 from qmlir.text.parsing import parse_module
 
 pytest.importorskip("onnxruntime")

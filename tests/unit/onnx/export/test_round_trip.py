@@ -11,7 +11,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from qmlir.ir.control import CONTROL
+from qmlir.ir.control_flow import CONTROL
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.workflows.quantizing import quantize

@@ -17,7 +17,7 @@ from qmlir.analysis.value_ranges import ValueRanges
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp
 from qmlir.dialects.kernel.winograd import ALGORITHMS
 from qmlir.environment import default_environment
-from qmlir.interpreter.machine import Listener
+from qmlir.interpreter.interpreter import Listener
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.upstream.scalars import wrap

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.environment import default_environment
-from qmlir.interpreter.machine import Interpreter
+from qmlir.interpreter.interpreter import Interpreter
 from qmlir.ir.verification import verify
 from qmlir.passes.integer.kernel_simplify_rounding import KernelSimplifyRounding
 from qmlir.text.parsing import parse_module

@@ -9,7 +9,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from qmlir.environment import default_environment
-from qmlir.interpreter.machine import Interpreter
+from qmlir.interpreter.interpreter import Interpreter
 from qmlir.ir.verification import verify
 from qmlir.passes.integer.kernel_fuse import KernelFuse
 from qmlir.text.parsing import parse_module

@@ -9,9 +9,9 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.contraction import ConvOp
+from qmlir.dialects.nn.contraction.ops import ConvOp
 from qmlir.interpreter.run import interpret
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.text.printing import module_text
 
 _BETWEEN = ("Relu", "LeakyRelu", "PRelu", "MaxPool", "AveragePool", "Clip", "Sigmoid", "")

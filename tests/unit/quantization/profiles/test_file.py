@@ -12,8 +12,7 @@ import pytest
 
 from qmlir.arithmetic.statistics import BatchRanges, Statistics
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.quantization.profiles.digest import ModelDigest
-from qmlir.quantization.profiles.file import Profile, ProfileError
+from qmlir.quantization.profiles.profile import ModelDigest, Profile, ProfileError
 
 RNG = np.random.default_rng(0)
 WEIGHTS = RNG.standard_normal((3, 4)).astype(np.float32)

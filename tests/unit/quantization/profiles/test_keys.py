@@ -13,8 +13,8 @@ from qmlir.environment import default_environment
 from qmlir.passes.profiled.calib_insert_observers import CalibInsertObservers
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.quantization.profiles.digest import ModelDigest, model_digest
 from qmlir.quantization.profiles.keys import keyed_values
+from qmlir.quantization.profiles.profile import ModelDigest, model_digest
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
 

@@ -25,16 +25,21 @@ import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.building import build
-from qmlir.dialects.nn.ops import elementwise, movement, normalization, reduction, shapes, softmax
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.contraction import MatMulOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction.ops import MatMulOp
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.normalization import ops as normalization
+from qmlir.dialects.nn.reduction import ops as reduction
+from qmlir.dialects.nn.shapes import ops as shapes
+from qmlir.dialects.nn.softmax import ops as softmax
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.environment import default_environment
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.verification import verify
-from qmlir.specialization.padding.extents import Extent, reshaped
 from qmlir.specialization.padding.pad import open_sizes, outline, pad_function
+from qmlir.specialization.padding.symbolic_sizes import Extent, reshaped
 from qmlir.text.parsing import parse_module
 
 CAPACITIES = {"n": 3, "s": 5}

@@ -24,18 +24,24 @@ from xdsl.rewriter import Rewriter
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.building import build
-from qmlir.dialects.nn.ops import activations, contraction, elementwise, expansion, movement, pooling, resizing
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.expansion import ops as expansion
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.pooling import ops as pooling
+from qmlir.dialects.nn.resizing import ops as resizing
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.environment import default_environment
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.verification import verify
-from qmlir.specialization.padding.extents import Extent, joined, quotient
 from qmlir.specialization.padding.pad import outline, pad_function
+from qmlir.specialization.padding.symbolic_sizes import Extent, joined, quotient
 from qmlir.text.parsing import parse_module
 
 CAPACITIES = {"n": 2, "h": 9, "w": 8}

@@ -13,8 +13,8 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.specialization.padding.pad import outline
 from qmlir.targets.cpu import compiler
-from qmlir.targets.cpu.any_length import all_capacities
 from qmlir.targets.cpu.compiler import Program
+from qmlir.targets.cpu.length_buckets import all_capacities
 
 MODEL = Path(__file__).parents[1] / "models" / "image.mlir"
 SIZES = ((2, 2), (2, 10), (8, 6), (10, 12), (12, 14))

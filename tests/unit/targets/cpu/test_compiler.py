@@ -22,13 +22,13 @@ from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, ModuleOp
 
 import qmlir
 from qmlir.dialects.kernel.attributes import isa_names
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.compiling import compile, load_program
 from qmlir.targets.cpu import cache, compiler
+from qmlir.targets.cpu.cache import program_key
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.host import host_isa
-from qmlir.targets.cpu.key import program_key
 from qmlir.text.writing import LIST
 from tests.support.nets import Net
 from tests.unit.targets.cpu.conftest import quantized

@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.arithmetic.records import RecordLayout
 from qmlir.environment import default_environment
+from qmlir.interpreter.observers import Recorder
 from qmlir.interpreter.profiling import RunOptions, Way
-from qmlir.interpreter.recording import Recorder
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Run, Samples
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler

@@ -15,10 +15,10 @@ import pytest
 import qmlir
 from qmlir.environment import plugins
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.targets.cpu.cache import saved_key
 from qmlir.targets.cpu.emitters.card import read_card
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.cpu.isa import instruction_set
-from qmlir.targets.cpu.key import saved_key
 from qmlir.targets.cpu.package import CARD
 from qmlir.targets.cpu.runtime.machine_code import FILE, SOURCE, digest_of, read_objects, written
 from qmlir.targets.cpu.runtime.processor import FEATURES

@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu import cache
-from qmlir.targets.cpu.key import program_key
-from qmlir.targets.cpu.scheduled.tuning_file import TunedKernel, Tuning
+from qmlir.targets.cpu.cache import program_key
+from qmlir.targets.cpu.scheduled.schedule import TunedKernel, Tuning
 from qmlir.targets.cpu.tuned import UNTUNED, read_store, store_path, tuned_for, write_store
 
 FASTER = TunedKernel("a conv", "#kernel.schedule<…>", "#kernel.schedule<>", 1e-6, 2e-6, 5)

@@ -18,7 +18,7 @@ from qmlir.ir.verification import verify
 from qmlir.passes.general.inline import Inline
 from qmlir.passes.general.symbol_dce import SymbolDce
 from qmlir.targets.partitioning.choices import Preferences
-from qmlir.targets.partitioning.partition import outline_host, partition, target_of
+from qmlir.targets.partitioning.quant_partition import outline_host, partition, target_of
 from qmlir.targets.partitioning.report import Crossing, PartitionReport
 from qmlir.text.parsing import parse_module
 from qmlir.workflows.partitioning import partition as partition_workflow

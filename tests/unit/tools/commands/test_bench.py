@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 import qmlir
-from qmlir.targets.peers import packages
+from qmlir.targets.runtimes import packages
 from qmlir.tools import qmlir_cli
 from tests.support.classifiers import FINE, samples, saved_classifier
 
@@ -81,7 +81,7 @@ def test_openvino_runs_beside(model: Path) -> None:
 
 def test_a_quantized_model_is_run_as_it_is(model: Path, tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-    from qmlir.targets.peers.quantizers import FORMS, quantize  # noqa: PLC0415 - with onnxruntime only
+    from qmlir.targets.runtimes.quantizers import FORMS, quantize  # noqa: PLC0415 - with onnxruntime only
 
     target = tmp_path / "quantized.onnx"
     quantize(model, target, FORMS["u8s8"], [{"x": row[None]} for row in samples(8)[0]])

@@ -10,7 +10,7 @@ from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.provenance import ORIGIN
 from qmlir.ir.verification import verify
-from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.recipe_text import Effort
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.emitters.numba.emit import emit_module

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
 import qmlir
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.environment import default_environment
 from qmlir.ir.provenance import origins_of

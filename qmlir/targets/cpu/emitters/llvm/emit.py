@@ -19,7 +19,7 @@ from qmlir.dialects.team.ops import THREADS, TeamOperation, team_threads
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
-from qmlir.ir.walking import operations_in
+from qmlir.ir.rewriting import operations_in
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name
 from qmlir.targets.cpu.emitters.llvm.families import EMISSIONS
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, ModuleParts

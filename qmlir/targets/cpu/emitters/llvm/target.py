@@ -17,8 +17,8 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from qmlir.ir.diagnostics import DiagnosticError, text_error
-from qmlir.targets.cpu.emitters.llvm.aside import PROBE, compiled_aside, machine_of, reason_in, target_of
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
+from qmlir.targets.cpu.emitters.llvm.subprocess_compile import PROBE, compiled_aside, machine_of, reason_in, target_of
 from qmlir.targets.cpu.emitters.machine import HOST, AheadMachine
 from qmlir.targets.cpu.runtime.ir_code import compiled
 from qmlir.targets.cpu.runtime.processor import FEATURES, NAME, feature_text, processor_name

@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
-from qmlir.arithmetic.integers import wrapped
+from qmlir.arithmetic.arrays import wrapped
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.elements import register_name
 from qmlir.text.elements import dense_dtype

@@ -1,22 +1,277 @@
-"""The epilogue of a contraction: its region on whole registers, or on scalars where an operation has no vector form.
+"""The epilogue of a contraction: its region on registers or scalars, and the steps that registers save or share."""
 
-Both write the same operations on each element, so that every bit is the same.
-"""
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from collections.abc import Callable, Iterator, Sequence
-
-from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import AnyFloat, IndexType, MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
+from qmlir.analysis.operand_accesses import is_inside
+from qmlir.arithmetic.arrays import integer_limits
 from qmlir.dialects.kernel.contraction import EpilogueOp
-from qmlir.dialects.kernel.ops import YieldOp, shaped
-from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form, is_held, is_scalar, written_on
+from qmlir.dialects.kernel.ops import YieldOp, scalar_of, shaped
+from qmlir.dialects.simd.base import bits_of
+from qmlir.dialects.simd.lanes import NarrowOp
+from qmlir.dialects.simd.memory import is_byte_table
+from qmlir.passes.integer.scalar_simplification import known_integer
 from qmlir.targets.cpu.loops.contraction.geometry import Geometry, OperandReading, innermost_is_dense, load, store
-from qmlir.targets.cpu.loops.contraction.shortcuts import saturation_of, start_of
-from qmlir.targets.cpu.loops.contraction.together import JointEpilogue, Registers
+from qmlir.targets.cpu.loops.contraction.vector_lowerings import form_of, has_form, is_held, is_scalar, written_on
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place
+
+# Steps of an epilogue that registers save: sums that begin with the bias, and results that leave by a saturation.
+
+
+@dataclass(frozen=True)
+class Start:
+    """What sums may begin with, instead of 0."""
+
+    operand: int
+    """The epilogue operand, an integer for each channel."""
+
+    total: SSAValue
+    """The addition of the body that this makes superfluous: addition of integers modulo 2^N has no order."""
+
+    addend: SSAValue
+    """What it is added to: the sum, or the sum where it is shifted."""
+
+    def known(self, register: SSAValue) -> dict[SSAValue, SSAValue]:
+        """The values of the body that a register of sums is."""
+        return {self.total: register, self.addend: register}
+
+
+def _shifted(sums: SSAValue, spare: int) -> SSAValue | None:
+    """What a body makes of the sum, where it takes it `2^spare` times as large."""
+    shift = sums.get_user_of_unique_use()
+    is_shift = isinstance(shift, arith.ShLIOp) and shift.lhs is sums and known_integer(shift.rhs) == spare
+    return shift.results[0] if shift is not None and is_shift else None
+
+
+def start_of(block: Block, spare: int = 0) -> Start | None:
+    """The epilogue operand that is added to the sum, `2^spare` times as large, before anything else happens to it."""
+    sums = _shifted(block.args[0], spare) if spare else block.args[0]
+    if sums is None:
+        return None
+    addition = sums.get_user_of_unique_use()
+    if not isinstance(addition, arith.AddiOp):
+        return None
+    other = addition.rhs if addition.lhs is sums else addition.lhs
+    if not isinstance(other, BlockArgument) or other.block is not block or other is sums or not other.has_one_use():
+        return None
+    return Start(other.index - 1, addition.result, sums)
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """The end of an epilogue: a conversion to a narrower integer of what lies inside its range, and what follows."""
+
+    value: SSAValue
+    """What is saturated."""
+
+    narrowed: SSAValue
+    """What the body calls the saturated number."""
+
+    tail: Sequence[Operation]
+    """What is made of that alone, and of constants: a table is looked up for as many bytes as a register has."""
+
+    result: SSAValue
+    """What the body yields."""
+
+    def write(self, emit: VectorEmitter, registers: Sequence[SSAValue]) -> SSAValue:
+        """The results of registers, one behind the other."""
+        values = {self.narrowed: emit.insert(NarrowOp(registers, self.narrowed.type))}
+        together = emit.with_lanes(emit.lanes * len(registers))
+        for op in self.tail:
+            values[op.results[0]] = written_on(together, op, values)
+        return values[self.result]
+
+
+_EXTREMES = (arith.MaxSIOp, arith.MinSIOp)
+
+
+def saturation_of(block: Block) -> Saturation | None:
+    """The saturation that the body of an epilogue ends with, but for what is computed of its result alone."""
+    last = block.last_op
+    if not isinstance(last, YieldOp):
+        return None
+    for op in reversed(list(block.ops)):
+        if isinstance(op, arith.TruncIOp) and (tail := _tail(block, op.result, last.operands[0])) is not None:
+            value = saturated_by(op)
+            return None if value is None else Saturation(value, op.result, tail, last.operands[0])
+    return None
+
+
+def _tail(block: Block, start: SSAValue, end: SSAValue) -> Sequence[Operation] | None:
+    """The operations from one value of a body to the one that it yields, of the same type, if nothing else comes in."""
+    wanted, found = {end} - {start}, list[Operation]()
+    for op in reversed(list(block.ops)):
+        if not wanted & set(op.results):
+            continue
+        wanted -= set(op.results)
+        if not has_form(op):
+            return None
+        found.append(op)
+        wanted |= {each for each in op.operands if is_inside(each, block)} - {start}
+    known = {value for op in found for value in op.results}
+    is_all = all(use.operation in found for use in start.uses) or start is end
+    return found[::-1] if not wanted and is_all and (start is end or end in known) and end.type == start.type else None
+
+
+def saturated_by(truncated: arith.TruncIOp) -> SSAValue | None:
+    """What a truncation takes that was brought into the range of its result."""
+    value, element = truncated.input, truncated.result.type
+    if isinstance(value.type, AnyFloat) or bits_of(element) not in (8, 16):
+        return None
+    low, high = integer_limits(bits_of(element))
+    wanted: dict[type[Operation], int] = {arith.MaxSIOp: low, arith.MinSIOp: high}
+    while isinstance(extreme := value.owner, _EXTREMES) and type(extreme) in wanted:
+        if known_integer(extreme.rhs) != wanted.pop(type(extreme)):
+            return None
+        value = extreme.lhs
+    return None if wanted else value
+
+
+# The part of an epilogue that several registers of sums share: what is narrow, around tables of 256 bytes.
+#
+# Sums of 32 bits fill a register with a quarter of the bytes that it holds. A table in registers is looked up for as
+# many bytes as there are, so what is computed of saturated numbers around it stands once for all registers of a row.
+
+_NARROW = 16
+"""The bits up to which numbers are computed together: those of a place in a table that was split."""
+
+
+def _is_narrow(value: SSAValue) -> bool:
+    if isinstance(value.type, AnyFloat | MemRefType):
+        return False
+    return isinstance(value.type, IndexType) or bits_of(value.type) <= _NARROW  # of a place a byte is left
+
+
+def _operands(op: Operation, block: Block) -> list[SSAValue]:
+    """What an operation of a body takes that is not the same everywhere."""
+    return [each for each in op.operands if is_inside(each, block) and not isinstance(each.owner, arith.ConstantOp)]
+
+
+def _yielded(block: Block) -> Sequence[SSAValue]:
+    assert block.last_op is not None
+    return block.last_op.operands
+
+
+def _looks_up(op: Operation) -> bool:
+    return isinstance(op, memref.LoadOp) and len(op.indices) == 1 and is_byte_table(op.memref)
+
+
+@dataclass(frozen=True)
+class JointEpilogue:
+    """What is computed for all registers of a row at once."""
+
+    narrowed: Mapping[SSAValue, SSAValue]
+    """Saturated numbers, and what each is before that: here registers come together."""
+
+    values: frozenset[SSAValue]
+    """These, elements of narrow operands, and what is made of them alone."""
+
+    look_ups: frozenset[Operation]
+    """What reads tables of bytes."""
+
+    @classmethod
+    def of(cls, block: Block, readable: Sequence[BlockArgument]) -> "JointEpilogue | None":
+        """What the operations around the tables of a body share, `None` where it looks up none of 256 bytes.
+
+        `readable` are the arguments whose elements lie beside each other in memory.
+        """
+        narrowed: dict[SSAValue, SSAValue] = {}
+        sources: dict[SSAValue, list[SSAValue]] = {each: [] for each in readable if _is_narrow(each)}
+        look_ups, behind = set[Operation](), set[SSAValue]()
+        for op in block.ops:
+            operands = _operands(op, block)
+            if isinstance(op, YieldOp) or not operands:
+                continue
+            if isinstance(op, arith.TruncIOp) and (before := saturated_by(op)) is not None:
+                narrowed[op.result], sources[op.result] = before, []
+            elif all(each in sources for each in operands) and has_form(op) and all(map(_is_narrow, op.results)):
+                (result,) = op.results
+                sources[result] = operands
+                if _looks_up(op):
+                    look_ups.add(op)
+                if _looks_up(op) or any(each in behind for each in operands):
+                    behind.add(result)
+        if not look_ups:
+            return None
+        found, wanted = set[SSAValue](), [*behind, *(each for each in _yielded(block) if each in sources)]
+        while wanted:
+            value = wanted.pop()
+            found.add(value)
+            wanted += [each for each in sources[value] if each not in found]
+        needed = {value: before for value, before in narrowed.items() if value in found}
+        return cls(needed, frozenset(found), frozenset(look_ups))
+
+
+@dataclass(frozen=True)
+class Registers:
+    """Writes what the body of an epilogue makes of some registers of a row, each value once it is asked for."""
+
+    emit: VectorEmitter
+    block: Block
+    together: JointEpilogue
+    known: Sequence[dict[SSAValue, SSAValue]]
+    """The values of each register that are there."""
+
+    read: Callable[[BlockArgument, int, int], SSAValue]
+    """The elements of an argument from a register on, as many as so many registers have lanes."""
+
+    _shared: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+
+    def results(self) -> list[SSAValue]:
+        """What the body yields: one vector for all registers where they share it, otherwise one for each."""
+        (result,) = _yielded(self.block)
+        if result in self.together.values:
+            return [self.all(result)]
+        return [self.one(result, place) for place in range(len(self.known))]
+
+    def all(self, value: SSAValue) -> SSAValue:
+        """A value that all registers share, their lanes one behind the other."""
+        if value not in self._shared:
+            self._shared[value] = self._written(value)
+        return self._shared[value]
+
+    def _written(self, value: SSAValue) -> SSAValue:
+        if value in self.together.narrowed:
+            before = self.together.narrowed[value]
+            return self.emit.insert(NarrowOp([self.one(before, place) for place in range(len(self.known))], value.type))
+        if isinstance(value, BlockArgument):
+            return self.read(value, 0, len(self.known))
+        assert isinstance(value.owner, Operation)
+        return self._write(self.emit.with_lanes(self.emit.lanes * len(self.known)), value.owner, self.all)
+
+    def one(self, value: SSAValue, place: int) -> SSAValue:
+        """A value of one register."""
+        known = self.known[place]
+        if value not in known:
+            if value in self.together.values:
+                lanes = self.emit.lanes
+                known[value] = self.emit.part(self.all(value), place * lanes, lanes)
+            elif isinstance(value, BlockArgument):
+                known[value] = self.read(value, place, 1)
+            else:
+                assert isinstance(value.owner, Operation)
+                known[value] = self._write(self.emit, value.owner, lambda each: self.one(each, place))
+        return known[value]
+
+    def _write(self, emit: VectorEmitter, op: Operation, ask: Callable[[SSAValue], SSAValue]) -> SSAValue:
+        values: dict[SSAValue, SSAValue] = {}
+        for each in op.operands:
+            if isinstance(each.owner, arith.ConstantOp) and is_inside(each, self.block):
+                values[each] = written_on(emit, each.owner, {})
+            elif is_inside(each, self.block):
+                values[each] = ask(each)
+        result = written_on(emit, op, values)
+        return emit.splat(result) if scalar_of(result.type) == result.type else result
+
+
+# The epilogue of a contraction: its region on whole registers, or on scalars where an operation has no vector form.
+#
+# Both write the same operations on each element, so that every bit is the same.
 
 _JOINED = 4
 """Registers of sums that become one of bytes: as wide as one of them."""

@@ -17,10 +17,9 @@ from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, PackedOp
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.contraction.block_sums import BlockWriter
 from qmlir.targets.cpu.loops.contraction.epilogue import for_each, write_element
 from qmlir.targets.cpu.loops.contraction.geometry import readings_of
-from qmlir.targets.cpu.loops.contraction.tiles import LoopVariant, TiledVariant
+from qmlir.targets.cpu.loops.contraction.tiles import BlockWriter, LoopVariant, TiledVariant
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, add, bits_of, times
 from qmlir.targets.cpu.loops.structured import replace_by_loops
 

@@ -1,30 +1,251 @@
-"""Which tensors may share memory, and which operations may write over an operand: the analysis of bufferization.
+"""Aliases: which tensors may share memory, slices as memory, and operations in destination style."""
 
-Every tensor has a *place*: the value that begins its buffer or view. A value that is written over another one in place
-has the place of that one. Values whose places may overlap (a slice or a reshape and what it is taken from) are in one
-*family*. The operations are visited once, in the order in which they run; where one writes over its operand `v`, it
-does so in place if both hold, and gets a buffer of its own otherwise:
-
-- the memory is neither an argument's nor a constant's;
-- no member of the family of `v` is used by what may run afterwards, nor inside the operation, nor as another operand of
-  it, unless the operation may write over that operand too.
-
-"May run afterwards" is: stands behind it and not in the other branch of a choice, or is in one loop with it while the
-member is from outside that loop. Members are those that exist when the operation is visited: what is made of them later
-uses them later. A member without later uses leaves its family, so that each is looked at a few times only.
-"""
-
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import scf, tensor
+from xdsl.dialects import memref, scf, tensor
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    TensorType,
+    UnrankedTensorType,
+)
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue, Use
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
+from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.traits import ConstantLike
 
-from qmlir.dialects.kernel.by_rows import RowFusionOp
+from qmlir import registry
 from qmlir.dialects.kernel.ops import ReshapeOp
-from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style, is_tensor, results_written
+from qmlir.dialects.kernel.row_fusion import RowFusionOp
+from qmlir.ir.builtin_types import integer_list
+from qmlir.ir.interfaces import Destination, DestinationStyle
+
+# Slices of tensors as memory: strided types, and whether two slices have an element in common.
+
+AnyMemRef: TypeAlias = MemRefType[Attribute]
+SliceOp: TypeAlias = tensor.ExtractSliceOp | tensor.InsertSliceOp
+
+
+def as_memory(type_: Attribute) -> AnyMemRef | None:
+    """`type_` where it is that of memory."""
+    return cast(AnyMemRef, type_) if isinstance(type_, MemRefType) else None
+
+
+def memory_type(type_: Attribute) -> AnyMemRef:
+    """`type_`, which is that of memory."""
+    assert isinstance(type_, MemRefType)
+    return cast(AnyMemRef, type_)
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of memory without gaps."""
+    return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def strides_of(type_: AnyMemRef) -> tuple[int | None, ...]:
+    """The strides of memory in elements, `None` where they are not known."""
+    return tuple(type_.get_strides() or ())
+
+
+def is_contiguous(type_: AnyMemRef) -> bool:
+    """Whether the elements lie in row-major order without gaps, from wherever they begin."""
+    shape = type_.get_shape()
+    if not math.prod(shape):
+        return True
+    axes = zip(shape, strides_of(type_), row_major(shape), strict=True)
+    return all(size == 1 or found == wanted for size, found, wanted in axes)
+
+
+def reshaped_type(type_: AnyMemRef, shape: Sequence[int]) -> AnyMemRef:
+    """The type of contiguous memory of `type_` under another shape."""
+    offset = type_.get_offset()
+    layout = NoneAttr() if offset == 0 else StridedLayoutAttr(row_major(shape), offset)
+    return MemRefType(type_.get_element_type(), shape, layout)
+
+
+def _mixed(static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[SSAValue | int]:
+    given = iter(dynamic)
+    return [next(given) if value == DYNAMIC_INDEX else value for value in integer_list(static)]
+
+
+def _kept_axes(sizes: Sequence[int], reduced: Sequence[int]) -> list[int]:
+    """The axes that are left where a slice drops some of size 1: the last of them that fit."""
+    kept: list[int] = []
+    wanted = list(reduced)
+    for axis, size in enumerate(sizes):
+        if size != 1 or wanted[:1] == [1]:
+            kept.append(axis)
+            wanted = wanted[1:]
+    return kept
+
+
+def subview(source: SSAValue, op: SliceOp, shape: Sequence[int]) -> memref.SubviewOp:
+    """The view into the memory `source` that the slice `op` takes out of it, or writes, as memory of `shape`."""
+    offsets, sizes = _mixed(op.static_offsets, op.offsets), _mixed(op.static_sizes, op.sizes)
+    strides = _mixed(op.static_strides, op.strides)
+    whole = memref.SubviewOp.infer_result_type(memory_type(source.type), offsets, sizes, strides)
+    known = [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes]
+    kept = _kept_axes(known, shape)
+    steps = strides_of(whole)
+    layout = StridedLayoutAttr([steps[axis] for axis in kept], whole.get_offset())
+    type_ = MemRefType(whole.get_element_type(), [known[axis] for axis in kept], layout)
+    return memref.SubviewOp.get(source, offsets, sizes, strides, type_)
+
+
+def are_disjoint(first: SliceOp, second: SliceOp) -> bool:
+    """Whether two slices of one tensor certainly have no element in common."""
+    mine, other = _ranges(first), _ranges(second)
+    return mine is not None and other is not None and any(map(_apart, mine, other))
+
+
+def is_same_slice(first: SliceOp, second: SliceOp) -> bool:
+    """Whether two slices certainly are the same elements of tensors of one shape, in the same order."""
+    mine = _ranges(first)
+    return mine is not None and mine == _ranges(second)
+
+
+def is_static(op: SliceOp) -> bool:
+    """Whether offsets, sizes and strides are numbers."""
+    return _ranges(op) is not None
+
+
+def bounds(op: SliceOp) -> tuple[list[float], list[float]]:
+    """The first and the last index along each axis; infinite ones where they are not known."""
+    ranges = _ranges(op)
+    if ranges is None:
+        rank = len(integer_list(op.static_sizes))
+        return [-math.inf] * rank, [math.inf] * rank
+    return [each[0] if each else math.inf for each in ranges], [each[-1] if each else -math.inf for each in ranges]
+
+
+def _ranges(op: SliceOp) -> list[range] | None:
+    lists = [integer_list(each) for each in (op.static_offsets, op.static_sizes, op.static_strides)]
+    if any(DYNAMIC_INDEX in each for each in lists):
+        return None
+    return [range(offset, offset + size * stride, stride) for offset, size, stride in zip(*lists, strict=True)]
+
+
+def _apart(first: range, second: range) -> bool:
+    if not first or not second or first[-1] < second[0] or second[-1] < first[0]:
+        return True
+    step = math.gcd(first.step, second.step)
+    return bool((first.start - second.start) % step)
+
+
+# Operations in destination style, whoever defined them: those that implement the interface, `linalg` by an adapter.
+#
+# Operations of xDSL that write a part of a tensor, or carry tensors, are rows of a table; a package adds its own to
+# `bufferize.destinations` of its `Contribution`.
+
+
+def is_permutation(map_: AffineMap) -> bool:
+    """Whether `map_` takes each point of its dimensions to a place of its own, axis by axis."""
+    axes = [result.position for result in map_.results if isinstance(result, AffineDimExpr)]
+    return len(axes) == len(map_.results) and sorted(axes) == list(range(map_.num_dims))
+
+
+@dataclass(frozen=True)
+class LinalgDestinations(DestinationStyle):
+    """A structured operation of `linalg`: its outputs are its destinations, its maps say what lies where."""
+
+    op: LinalgStructuredOperation
+
+    def destinations(self) -> Sequence[Destination]:
+        first = len(self.op.inputs)
+        old = self.op.body.block.args[first:]
+        return [Destination(first + place, bool(argument.uses)) for place, argument in enumerate(old)]
+
+    def on_memory(self, memory: Callable[[SSAValue], SSAValue], outs: Sequence[SSAValue]) -> Operation:
+        regions = [self.op.detach_region(region) for region in list(self.op.regions)]
+        return type(self.op).create(
+            operands=[*map(memory, self.op.inputs), *outs],
+            properties=dict(self.op.properties),
+            attributes=dict(self.op.attributes),
+            regions=regions,
+        )
+
+    def may_overwrite(self, operand: int, destination: int) -> bool:
+        maps = [attribute.data for attribute in self.op.get_indexing_maps()]
+        written = self.destinations()[destination].operand
+        assert written is not None
+        is_parallel = all(kind.data is IteratorType.PARALLEL for kind in self.op.get_iterator_types())
+        return is_parallel and maps[operand] == maps[written] and is_permutation(maps[written])
+
+
+def destination_style(op: Operation) -> DestinationStyle | None:
+    """How `op` writes its destinations; `None` where it is not a structured operation."""
+    if isinstance(op, DestinationStyle):
+        return cast(DestinationStyle, op)
+    return LinalgDestinations(op) if isinstance(op, LinalgStructuredOperation) else None
+
+
+def _inserted(op: Operation) -> Sequence[Destination]:
+    """The one operand behind the source, with a part of it written anew."""
+    return [Destination(1, is_read=True)]
+
+
+def _carried(op: scf.ForOp | RowFusionOp) -> Sequence[Destination]:
+    """The last operands: what is carried around a loop, behind its bounds and step, or what rows are written to."""
+    first = len(op.operands) - len(op.results)
+    return [Destination(first + place, is_read=True) for place in range(len(op.results))]
+
+
+DESTINATIONS: Mapping[type[Operation], Callable[..., Sequence[Destination]]] = {
+    tensor.InsertOp: _inserted,
+    tensor.InsertSliceOp: _inserted,
+    scf.ForOp: _carried,
+    RowFusionOp: _carried,
+}
+"""For each result of an operation how it is written, where neither the interface nor an adapter says it."""
+
+
+def results_written(op: Operation) -> Sequence[Destination]:
+    """For each result of an operation on tensors how it comes about, where that is by writing: none for any other."""
+    written = registry.table("bufferize.destinations").get(type(op))
+    if written is not None:
+        return written(op)
+    style = destination_style(op)
+    return () if style is None or not has_tensors(op) else style.destinations()
+
+
+def is_tensor_type(type_: Attribute) -> bool:
+    """Whether values of this type are to become memory."""
+    return isinstance(type_, TensorType | UnrankedTensorType)
+
+
+def is_tensor(value: SSAValue) -> bool:
+    """Whether `value` is to become memory."""
+    return is_tensor_type(value.type)
+
+
+def has_tensors(op: Operation) -> bool:
+    """Whether `op` itself takes or gives a tensor."""
+    return any(map(is_tensor, (*op.operands, *op.results)))
+
+
+# Which tensors may share memory, and which operations may write over an operand: the analysis of bufferization.
+#
+# Every tensor has a *place*: the value that begins its buffer or view. A value that is written over another one in
+# place has the place of that one. Values whose places may overlap (a slice or a reshape and what it is taken from)
+# are in one *family*. The operations are visited once, in the order in which they run; where one writes over its
+# operand `v`, it does so in place if both hold, and gets a buffer of its own otherwise:
+#
+# - the memory is neither an argument's nor a constant's;
+# - no member of the family of `v` is used by what may run afterwards, nor inside the operation, nor as another
+#   operand of it, unless the operation may write over that operand too.
+#
+# "May run afterwards" is: stands behind it and not in the other branch of a choice, or is in one loop with it while
+# the member is from outside that loop. Members are those that exist when the operation is visited: what is made of
+# them later uses them later. A member without later uses leaves its family, so that each is looked at a few times
+# only.
 
 
 @dataclass(eq=False)

@@ -13,8 +13,7 @@ from xdsl.traits import ConstantLike
 from qmlir.dialects.kernel.attributes import overwriting
 from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES
-from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style
-from qmlir.targets.cpu.scheduled.bufferization.slices import as_memory, memory_type, strides_of
+from qmlir.targets.cpu.scheduled.bufferization.aliases import as_memory, destination_style, memory_type, strides_of
 
 
 @dataclass(frozen=True)

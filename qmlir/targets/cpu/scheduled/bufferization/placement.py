@@ -17,12 +17,18 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import ConstantLike
 
-from qmlir.dialects.kernel.by_rows import RowFusionOp
 from qmlir.dialects.kernel.ops import ReshapeOp
-from qmlir.ir.statistics import count
-from qmlir.targets.cpu.scheduled.bufferization.aliases import Aliases
-from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style, is_tensor
-from qmlir.targets.cpu.scheduled.bufferization.slices import are_disjoint, bounds, is_same_slice, is_static
+from qmlir.dialects.kernel.row_fusion import RowFusionOp
+from qmlir.ir.passes import count
+from qmlir.targets.cpu.scheduled.bufferization.aliases import (
+    Aliases,
+    are_disjoint,
+    bounds,
+    destination_style,
+    is_same_slice,
+    is_static,
+    is_tensor,
+)
 
 
 @dataclass

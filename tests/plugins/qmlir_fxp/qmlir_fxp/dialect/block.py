@@ -12,14 +12,14 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.dialects.nn.activations.ops import ReluOp
 from qmlir.dialects.nn.base import tensor_like
-from qmlir.dialects.nn.decompose.components import with_types
-from qmlir.dialects.nn.infer.windows import output_sizes
-from qmlir.dialects.nn.interpret.components import of_parts
-from qmlir.dialects.nn.ops.activations import ReluOp
-from qmlir.dialects.nn.ops.contraction import ConvOp, WindowedContractionOp
-from qmlir.dialects.nn.ops.elementwise import AddOp, ClipOp
-from qmlir.dialects.nn.ops.movement import ReshapeOp
+from qmlir.dialects.nn.contraction.ops import ConvOp, WindowedContractionOp
+from qmlir.dialects.nn.decomposition import with_types
+from qmlir.dialects.nn.elementwise.ops import AddOp, ClipOp
+from qmlir.dialects.nn.evaluation.components import of_parts
+from qmlir.dialects.nn.movement.ops import ReshapeOp
+from qmlir.dialects.nn.result_shapes import output_sizes
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import Parts
 

@@ -28,8 +28,8 @@ from xdsl.irdl import (
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
-from qmlir.dialects.nn.infer.windows import Windows, output_sizes
+from qmlir.dialects.nn.elementwise.ops import broadcast_shapes
+from qmlir.dialects.nn.result_shapes import Windows, output_sizes
 from qmlir.ir.builtin_types import as_integer, integer_list, ranked_tensor, tensor
 from qmlir.ir.interfaces import InferResultTypes, RegisteredCanonicalization
 

@@ -14,19 +14,18 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir import registry
 from qmlir.arithmetic.requantization import Mode
-from qmlir.dialects.nn.ops.activations import ReluOp
-from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.contraction import ConvOp
-from qmlir.dialects.nn.ops.elementwise import AddOp, ClipOp
-from qmlir.dialects.nn.ops.movement import ReshapeOp
-from qmlir.dialects.quant.interpret import quantize
+from qmlir.dialects.nn.activations.ops import ReluOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction.ops import ConvOp
+from qmlir.dialects.nn.elementwise.ops import AddOp, ClipOp
+from qmlir.dialects.nn.movement.ops import ReshapeOp
+from qmlir.dialects.quant.evaluate import quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import dense, ranked_tensor, tensor
-from qmlir.ir.conversion import Legality, convert
+from qmlir.ir.conversion import HandOnConverted, Legality, TypeConversion, convert
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.preservation import EVERY_BIT, Preservation
+from qmlir.ir.passes import EVERY_BIT, Preservation
 from qmlir.ir.provenance import hand_on
-from qmlir.ir.type_conversion import HandOnConverted, TypeConversion
 from qmlir.passes.primitive.nn_decompose import Decompose
 from qmlir.text.elements import dense_array
 from qmlir_fxp.dialect import ops

@@ -13,7 +13,7 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.differences import first_changed
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.interpreter.run import interpret
-from qmlir.ir.preservation import EVERY_BIT, Preservation
+from qmlir.ir.passes import EVERY_BIT, Preservation
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from qmlir.ir.preservation import EVERY_BIT, ROUNDED
+from qmlir.ir.passes import EVERY_BIT, ROUNDED
 from tests.unit.dialects.nn.lower.driver import check, tensor
 
 I8 = "!quant.uniform<i8:f32, 0.05:-3>"

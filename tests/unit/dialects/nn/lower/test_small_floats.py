@@ -11,8 +11,8 @@ from qmlir.arithmetic.small_floats import PowerRounding
 from qmlir.interpreter.differences import first_changed
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.interpreter.run import interpret
-from qmlir.ir.preservation import EVERY_BIT
-from qmlir.ir.small_floats import DTYPES
+from qmlir.ir.builtin_types import DTYPES
+from qmlir.ir.passes import EVERY_BIT
 from qmlir.ir.verification import verify
 from qmlir.targets.cpu.compiler import compile_module
 from qmlir.text.parsing import parse_module

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.ir.fingerprint import fingerprint
+from qmlir.ir.equivalence import fingerprint
 from qmlir.targets.cpu.emitters.ahead import Emitted, emit_ahead, form_names
 from qmlir.targets.cpu.emitters.card import CardPort, ProgramCard, read_card
 from qmlir.targets.cpu.emitters.llvm.linkers import WASM_LINKERS

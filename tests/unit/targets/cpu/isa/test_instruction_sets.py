@@ -25,8 +25,8 @@ from qmlir.targets.cpu.host import best_isa, host_isa, limits_to, resolved_isa, 
 from qmlir.targets.cpu.isa import instruction_set, instruction_sets, isas_of_processors
 from qmlir.targets.cpu.isa.avx2 import AVX2
 from qmlir.targets.cpu.isa.base import DOT_US
-from qmlir.targets.cpu.isa.conditions import takes_any
 from qmlir.targets.cpu.isa.neon_dotprod import NEON_DOTPROD
+from qmlir.targets.cpu.isa.predicates import takes_any
 from qmlir.targets.cpu.lowering import lowered
 from qmlir.targets.cpu.runtime.operations.lanes import by_intrinsics
 from qmlir.targets.cpu.runtime.processor import FEATURES

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.dialects.simd.lanes import DotAccumulateOp
 from qmlir.dialects.simd.memory import LoadOp
 from qmlir.environment import default_environment
-from qmlir.interpreter.machine import Interpreter
+from qmlir.interpreter.interpreter import Interpreter
 from qmlir.targets.cpu.loops.convert_kernel_to_loops import ConvertKernelToLoops
 from qmlir.text.parsing import parse_module
 

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.functions import FUNCTIONS
 from qmlir.environment import default_environment
-from qmlir.interpreter.machine import Interpreter
+from qmlir.interpreter.interpreter import Interpreter
 from qmlir.interpreter.run import interpret
 from qmlir.targets.cpu.loops.math_expand import MathExpand
 from qmlir.text.parsing import parse_module

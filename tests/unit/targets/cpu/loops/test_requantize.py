@@ -16,7 +16,7 @@ from qmlir.arithmetic.requantization import (
     requantize_single_round,
 )
 from qmlir.environment import default_environment
-from qmlir.interpreter.machine import Interpreter
+from qmlir.interpreter.interpreter import Interpreter
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.loops.convert_kernel_to_loops import ConvertKernelToLoops
 from qmlir.text.parsing import parse_module

@@ -7,9 +7,9 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.dialects.simd.lanes import InterleaveLowOp
 from qmlir.environment import default_environment
-from qmlir.interpreter.machine import Interpreter
+from qmlir.interpreter.interpreter import Interpreter
 from qmlir.targets.cpu.loops.convert_kernel_to_loops import ConvertKernelToLoops
-from qmlir.targets.cpu.scheduled.row_tables import is_exact_in_any_order
+from qmlir.targets.cpu.scheduled.softmax_lut import is_exact_in_any_order
 from qmlir.text.parsing import parse_module
 
 

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.dialects.kernel.ops import RequantizeOp
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import COMPILE
 
 CHANNELS = 20

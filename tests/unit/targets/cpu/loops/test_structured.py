@@ -8,7 +8,7 @@ import pytest
 
 from qmlir.analysis.shapes import common_groups
 from qmlir.environment import default_environment
-from qmlir.interpreter.machine import Interpreter
+from qmlir.interpreter.interpreter import Interpreter
 from qmlir.targets.cpu.loops.convert_kernel_to_loops import ConvertKernelToLoops
 from qmlir.text.parsing import parse_module
 from tests.support.sampled import seeds

@@ -7,9 +7,7 @@ from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.kernel.variants import variant_named
 from qmlir.environment import default_environment
-from qmlir.targets.cpu.scheduled.candidates import candidates
-from qmlir.targets.cpu.scheduled.contraction_schedule import schedule_for
-from qmlir.targets.cpu.scheduled.tuning_file import kernel_identity
+from qmlir.targets.cpu.scheduled.schedule import candidates, kernel_identity, schedule_for
 from qmlir.text.parsing import parse_module
 
 _CONV = """

@@ -8,8 +8,8 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IntegerType, TensorType
 
 from qmlir.ir.builtin_types import dense
-from qmlir.targets.cpu.isa.conditions import integer_range
-from qmlir.targets.cpu.scheduled.contraction_schedule import tile_rows
+from qmlir.targets.cpu.isa.predicates import integer_range
+from qmlir.targets.cpu.scheduled.schedule import tile_rows
 
 
 @pytest.mark.parametrize(

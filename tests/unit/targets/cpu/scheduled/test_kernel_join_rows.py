@@ -11,9 +11,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.memref import AllocOp
 
 import qmlir
-from qmlir.dialects.kernel.by_rows import RowFusionOp
 from qmlir.dialects.kernel.packed_ops import PackedMatMulOp
-from qmlir.passmanager.running import run_pipeline
+from qmlir.dialects.kernel.row_fusion import RowFusionOp
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import COMPILE
 
 Sizes = tuple[int, int, int, int, int, int]

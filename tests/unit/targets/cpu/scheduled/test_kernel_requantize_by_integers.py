@@ -13,7 +13,7 @@ import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, requantize_f32, requantize_qlinear
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from tests.support.emitted import parsed
 from tests.support.residual import residual_network
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.targets.cpu.scheduled.tuning_file import TunedKernel, Tuning, tuning_text
+from qmlir.targets.cpu.scheduled.schedule import TunedKernel, Tuning, tuning_text
 
 FASTER = TunedKernel("a conv", "#kernel.schedule<…>", "#kernel.schedule<>", 1e-6, 2e-6, 5)
 SAME = TunedKernel("a matmul", None, "#kernel.schedule<>", 3e-6, 3e-6, 4)

@@ -5,7 +5,7 @@ from typing import cast
 from xdsl.dialects import vector
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.arithmetic.integers import integer_limits
+from qmlir.arithmetic.arrays import integer_limits
 from qmlir.dialects.simd import lanes as simd_lanes
 from qmlir.dialects.simd import memory as simd_memory
 from qmlir.dialects.simd.base import lanes_of

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
 from xdsl.dialects.math import Math
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.arithmetic.integers import wrapped
+from qmlir.arithmetic.arrays import wrapped
 from qmlir.dialects.simd.base import as_vector
 from qmlir.ir.builtin_types import AnyDense, as_dense
 from qmlir.ir.diagnostics import op_error

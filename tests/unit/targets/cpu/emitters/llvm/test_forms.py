@@ -21,10 +21,10 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.emitters.ahead import emit_ahead
 from qmlir.targets.cpu.emitters.llvm import linkers
 from qmlir.targets.cpu.emitters.llvm.archive import archive
-from qmlir.targets.cpu.emitters.llvm.aside import PROBE, compiled_aside
 from qmlir.targets.cpu.emitters.llvm.emit import emit_module
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.llvm.standalone import standalone_text
+from qmlir.targets.cpu.emitters.llvm.subprocess_compile import PROBE, compiled_aside
 from qmlir.targets.cpu.emitters.llvm.target import CodeTarget, check_named_processor, code_target, with_every_part
 from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.ports import EntryPoint

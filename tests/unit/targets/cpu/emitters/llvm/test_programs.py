@@ -18,7 +18,7 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.host import runs_here
 from qmlir.targets.cpu.runtime.machine_code import FILE, IR
-from qmlir.targets.cpu.scheduled import contraction_schedule
+from qmlir.targets.cpu.scheduled import schedule
 from qmlir.text.printing import save_module
 from qmlir.tools.qmlir_cli import main
 from tests.support.nets import Net
@@ -63,8 +63,8 @@ def test_the_integers_of_the_interpreter_and_of_numba(
 ) -> None:
     module, image = net
     if threads > 1:  # however small
-        monkeypatch.setattr(contraction_schedule, "THREADED_MICROSECONDS", 0)
-        monkeypatch.setattr(contraction_schedule, "THREADED_ELEMENTS", 0)
+        monkeypatch.setattr(schedule, "THREADED_MICROSECONDS", 0)
+        monkeypatch.setattr(schedule, "THREADED_ELEMENTS", 0)
     by_llvm = qmlir.compile(module, isa=isa, threads=threads, codegen="llvm")
     assert isinstance(by_llvm, Program)
     assert by_llvm.emitter == "llvm"

@@ -12,7 +12,7 @@ import pytest
 
 import qmlir
 from qmlir.targets.cpu.package import load_package
-from qmlir.targets.cpu.scheduled import contraction_schedule
+from qmlir.targets.cpu.scheduled import schedule
 from tests.support.emitted import EMITTERS, divided, parsed, write_emitted
 from tests.support.nets import Net
 
@@ -188,8 +188,8 @@ def test_loops_around_each_other_and_what_one_thread_does(emitter: str, tmp_path
 def test_the_same_bits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A convolution, its pool and a product, however small, on three threads where one has two."""
     monkeypatch.setenv("QMLIR_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(contraction_schedule, "THREADED_MICROSECONDS", 0)
-    monkeypatch.setattr(contraction_schedule, "THREADED_ELEMENTS", 0)
+    monkeypatch.setattr(schedule, "THREADED_MICROSECONDS", 0)
+    monkeypatch.setattr(schedule, "THREADED_ELEMENTS", 0)
     generator = np.random.default_rng(1)
     net = Net()
     image = generator.standard_normal((1, 3, 9, 9), np.float32)

@@ -363,7 +363,7 @@ def test_arithmetic(element: str, lanes: int, tmp_path: Path) -> None:
 
 
 def test_every_operation_has_a_meaning_and_an_emission() -> None:
-    from qmlir.dialects.simd.interpret import EVALUATORS  # noqa: PLC0415
+    from qmlir.dialects.simd.evaluate import EVALUATORS  # noqa: PLC0415
 
     assert set(EVALUATORS) == set(Simd.operations)
     assert set(Simd.operations) <= set(EMISSIONS)

@@ -9,7 +9,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from qmlir.passmanager.running import run_pipeline
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import COMPILE, QUANTIZE
 
 Array = np.ndarray

@@ -21,7 +21,7 @@ from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa
-from qmlir.targets.cpu.isa import conditions
+from qmlir.targets.cpu.isa import predicates
 from qmlir.targets.cpu.package import constants_of, load_package, write_package
 from qmlir.text.parsing import parse_module
 from tests.support import winograd
@@ -197,7 +197,7 @@ def test_panels(
 @pytest.mark.parametrize("seed", range(8))
 def test_bytes_that_keep_their_zero_point(isa: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Products of bytes with zero points on both sides, where the table leaves none of them to pairs for its size."""
-    monkeypatch.setattr(conditions, "OFFSET_PRODUCTS", 0)
+    monkeypatch.setattr(predicates, "OFFSET_PRODUCTS", 0)
     case = product(3000 + seed)
     (found,) = interpret(loops(case, isa), case.inputs).values()
     check(found, case)

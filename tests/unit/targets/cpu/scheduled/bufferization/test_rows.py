@@ -8,7 +8,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.environment import default_environment
-from qmlir.interpreter.machine import Interpreter
+from qmlir.interpreter.interpreter import Interpreter
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.text.parsing import parse_module

@@ -1,0 +1,280 @@
+"""What a body computes of integers by way of floats, back to integers: the operations between, and their function.
+
+A chain ends in an integer: a float that is converted, or a requantization by floats. It begins with the integers that
+are converted to floats, its leaves, and with constants, numbers or tensors that have one element for each place along
+one iterator (a channel). Whatever a leaf is, the chain is a function of them alone, which NumPy evaluates by the
+meanings of its operations.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.analysis.contraction_ranges import elements_of_constant
+from qmlir.analysis.operand_accesses import Reading, Structured, is_inside, readings_of
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.requantization import Mode, requantize_f32, requantize_qlinear, saturate, to_f32
+from qmlir.dialects.kernel.ops import RequantizeOp
+from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.evaluation import evaluate
+
+_STEPS = (
+    arith.SIToFPOp, arith.MulfOp, arith.AddfOp, arith.SubfOp, arith.DivfOp, arith.NegfOp, arith.MaximumfOp,
+    arith.MinimumfOp, arith.ExtFOp, arith.TruncFOp, math.RoundEvenOp, math.FmaOp,
+)  # fmt: skip
+"""What stands between the leaves and the end."""
+
+_RISING = (arith.SIToFPOp, arith.ExtFOp, arith.TruncFOp, math.RoundEvenOp, arith.FPToSIOp)
+"""Operations of one operand whose results never fall where it grows."""
+
+Ends = arith.FPToSIOp | RequantizeOp
+Direction = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class FloatChain:
+    """The operations from integers to an integer, the last one of which ends it."""
+
+    end: Ends
+    operations: Sequence[Operation]
+    leaves: Sequence[SSAValue]
+    parameters: Mapping[SSAValue, Array]
+    """Constants from outside the chain, `[channels]` or without axes."""
+
+    axis: int | None
+    """The iterator along which parameters differ."""
+
+    @property
+    def channels(self) -> int:
+        """How many places there are along the axis."""
+        return max((each.size for each in self.parameters.values()), default=1)
+
+    def constant(self, value: SSAValue) -> Array | None:
+        """What a value of the chain is by constants alone, `[channels]` or without axes; `None` where leaves decide."""
+        if value in self.parameters:
+            return self.parameters[value]
+        op = value.owner
+        if value in self.leaves or not isinstance(op, _STEPS):
+            return None
+        operands = [self.constant(each) for each in op.operands]
+        known = [each for each in operands if each is not None]
+        if len(known) < len(operands):
+            return None
+        found = _evaluated(op, np.broadcast_arrays(*known))
+        return None if found is None else np.asarray(found)
+
+    def is_finite(self) -> bool:
+        """Whether all constants are finite, and those computed of others: `0 * inf` is no number."""
+        results = (self.constant(op.results[0]) for op in self.operations if op is not self.end)
+        known = [*self.parameters.values(), *(each for each in results if each is not None)]
+        return all(bool(np.isfinite(each).all()) for each in known)
+
+    def values(self, *leaves: Array) -> npt.NDArray[np.int64] | None:
+        """The results for integers of the leaves that broadcast to `[channels, places]`, `None` where an operation has
+        none for one of them, or where NumPy has no integers so wide."""
+        known = self._steps(leaves)
+        return None if known is None else self._ended([known[operand] for operand in self.end.operands])
+
+    def stays_finite(self, *leaves: Array) -> bool:
+        """Whether no float of the chain is infinite, or no number, for such integers of the leaves.
+
+        A chain with a direction that stays finite at both ends of a range does so everywhere between: each float is a
+        monotone function of the leaf, as long as its operands are finite, and so lies between what it is at the ends.
+        `inf - inf` between two ends that are numbers, of a sum of two floats that grow, is left out by this alone.
+        """
+        known = self._steps(leaves)
+        floats = [] if known is None else [array for value, array in known.items() if value not in self.leaves]
+        return known is not None and all(bool(np.isfinite(each).all()) for each in floats)
+
+    def _steps(self, leaves: Sequence[Array]) -> dict[SSAValue, Array] | None:
+        """The values of all operations but the end, and of what comes from outside, `[channels, places]`."""
+        shape = np.broadcast_shapes((self.channels, 1), *(each.shape for each in leaves))
+        known: dict[SSAValue, Array] = {
+            value: np.broadcast_to(array.reshape(-1, 1), shape) for value, array in self.parameters.items()
+        }
+        for value, array in zip(self.leaves, leaves, strict=True):
+            dtype = _dtype_of(value)
+            if dtype is None:
+                return None
+            known[value] = np.broadcast_to(array, shape).astype(dtype)
+        for op in self.operations[:-1]:
+            found = _evaluated(op, [known[operand] for operand in op.operands])
+            if found is None:
+                return None
+            known[op.results[0]] = found
+        return known
+
+    def _ended(self, operands: Sequence[Array]) -> npt.NDArray[np.int64] | None:
+        if isinstance(self.end, RequantizeOp):
+            with np.errstate(all="ignore"):
+                return requantized(self.end, *operands)
+        found = _evaluated(self.end, operands)
+        return None if found is None else found.astype(np.int64)
+
+    def direction(self) -> Direction | None:
+        """Whether the result grows (1) with the one leaf or falls (-1), by channel; `None` where that is not said by
+        the operations: each rounds a function that grows or falls, and so never turns."""
+        found: dict[SSAValue, Direction] = dict.fromkeys(self.leaves, np.ones(1, np.int64))
+        for op in self.operations:
+            direction = self._of_step(op, found)
+            if direction is None:
+                return None
+            found[op.results[0]] = direction
+        return np.broadcast_to(found[self.end.results[0]], (self.channels,))
+
+    def _of_step(self, op: Operation, found: Mapping[SSAValue, Direction]) -> Direction | None:
+        constants = [self.constant(operand) for operand in op.operands]
+        known = [
+            found.get(operand) if constant is None else None
+            for operand, constant in zip(op.operands, constants, strict=True)
+        ]
+        if all(constant is not None for constant in constants):
+            return np.zeros(1, np.int64)
+        if any(each is None and constant is None for each, constant in zip(known, constants, strict=True)):
+            return None
+        match op:
+            case arith.NegfOp():
+                return None if known[0] is None else -known[0]
+            case arith.MulfOp() | RequantizeOp():
+                varying = [place for place, each in enumerate(constants) if each is None]
+                return _times(known[varying[0]], constants[1 - varying[0]]) if len(varying) == 1 else None
+            case arith.DivfOp():
+                if constants[0] is not None or constants[1] is None or not constants[1].all():
+                    return None  # by the leaf: it turns around at 0
+                return _times(known[0], constants[1])
+            case arith.AddfOp() | arith.MaximumfOp() | arith.MinimumfOp():
+                return _joined(*known)
+            case arith.SubfOp():
+                return _joined(known[0], None if known[1] is None else -known[1])
+            case _ if isinstance(op, _RISING):
+                return known[0]
+            case _:
+                return None
+
+
+def _times(direction: Direction | None, factor: Array | None) -> Direction | None:
+    if direction is None or factor is None or not np.isfinite(factor).all():
+        return None
+    return direction * np.sign(factor.reshape(-1)).astype(np.int64)
+
+
+def _joined(one: Direction | None, other: Direction | None) -> Direction | None:
+    """Both grow, or one of them does not depend on the leaf."""
+    if one is None or other is None:
+        return other if one is None else one
+    pair = np.broadcast_arrays(one, other)
+    return np.where(pair[0] == 0, pair[1], pair[0]) if (pair[0] * pair[1] >= 0).all() else None
+
+
+def requantized(op: RequantizeOp, accumulator: Array, multiplier: Array) -> npt.NDArray[np.int64]:
+    """A requantization by floats, not wrapped to the type of its result: bytes without a sign stay above 127."""
+    if op.mode.mode is Mode.QLINEAR:
+        return requantize_qlinear(accumulator, multiplier, op.zero_point.value.data, op.limits)
+    if not (np.asarray(multiplier) == 1).any():
+        return requantize_f32(accumulator, multiplier, op.zero_point.value.data, op.limits)
+    rounded = np.rint(to_f32(accumulator) * np.asarray(multiplier, np.float32))  # 1 is no exception here
+    return saturate(rounded.astype(np.float64), op.zero_point.value.data, op.limits)
+
+
+def _dtype_of(leaf: SSAValue) -> np.dtype[np.int64] | np.dtype[np.int32] | None:
+    """What holds every integer of a leaf, `None` where 64 bits do not."""
+    integer = as_integer(leaf.type)
+    assert integer is not None
+    bits = integer.width.data
+    return None if bits > 64 else np.dtype(np.int64) if bits > 32 else np.dtype(np.int32)
+
+
+def _evaluated(op: Operation, operands: Sequence[Array]) -> Array | None:
+    try:
+        with np.errstate(all="ignore"):
+            results = evaluate(op, list(operands))
+    except InterpretationError:
+        return None
+    return None if results is None else np.asarray(results[0])
+
+
+def ends_in(operations: Iterable[Operation]) -> list[Ends]:
+    """Those of some operations that end a chain."""
+    return [op for op in operations if isinstance(op, arith.FPToSIOp | RequantizeOp) and _is_end(op)]
+
+
+def _is_end(op: Ends) -> bool:
+    if isinstance(op, RequantizeOp):
+        return op.mode.mode.uses_floats
+    return as_integer(op.result.type) is not None
+
+
+def _parameter(reading: Reading) -> tuple[Array, int | None] | None:
+    """The elements of a constant reading along the one iterator that its map names, and that iterator."""
+    known = elements_of_constant(reading.value)
+    if known is None:
+        return None
+    dims = [place for place, each in enumerate(reading.map_.results) if isinstance(each, AffineDimExpr)]
+    others = [each for each in reading.map_.results if not isinstance(each, AffineDimExpr)]
+    if len(dims) > 1 or not all(isinstance(each, AffineConstantExpr) and each.value == 0 for each in others):
+        return None
+    if not dims:
+        return known.reshape(-1)[:1].reshape(()), None
+    axis = reading.map_.results[dims[0]]
+    assert isinstance(axis, AffineDimExpr)
+    return np.moveaxis(known, dims[0], 0).reshape(known.shape[dims[0]], -1)[:, 0], axis.position
+
+
+def _constant_number(value: SSAValue) -> Array | None:
+    op = value.owner
+    if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, FloatAttr | IntegerAttr):
+        return None
+    found: Any = evaluate(op, ())
+    return np.asarray(found[0]) if found is not None else None
+
+
+def chain_to(end: Ends, parent: Structured | None) -> FloatChain | None:
+    """The chain that ends in an operation of the body of `parent`; `None` where floats come from elsewhere, or from
+    an i1."""
+    readings: dict[SSAValue, Reading] = {}
+    if parent is not None:
+        readings = {each.argument: each for each in readings_of(parent) if each.argument is not None}
+    block = end.parent
+    assert isinstance(block, Block)
+    parameters: dict[SSAValue, Array] = {}
+    axes: set[int] = set()
+    wanted: list[SSAValue] = list(end.operands)
+    operations: set[Operation] = {end}
+    leaves: list[SSAValue] = []
+    while wanted:
+        value = wanted.pop()
+        if value in parameters or value in leaves:
+            continue
+        number = _constant_number(value)
+        reading = _parameter(readings[value]) if value in readings else None
+        if number is not None:
+            parameters[value] = number
+        elif reading is not None:
+            parameters[value] = reading[0]
+            axes |= set() if reading[1] is None else {reading[1]}
+        elif isinstance(value.type, AnyFloat):
+            op = value.owner
+            if not isinstance(op, _STEPS) or not is_inside(value, block):
+                return None
+            operations.add(op)
+            wanted += op.operands
+        elif (integer := as_integer(value.type)) is not None and integer.width.data > 1:
+            # An i1 is 0 or -1 for some, 0 or 1 for others.
+            leaves.append(value)
+        else:
+            return None
+    if not leaves or len(axes) > 1:
+        return None
+    ordered = [op for op in block.ops if op in operations]
+    values: list[SSAValue] = [*block.args, *(result for op in block.ops for result in op.results)]
+    place = {value: number for number, value in enumerate(values)}
+    leaves.sort(key=lambda value: place.get(value, -1))
+    return FloatChain(end, ordered, leaves, parameters, next(iter(axes), None))

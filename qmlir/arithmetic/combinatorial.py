@@ -1,0 +1,256 @@
+"""Exact solvers: minimum cuts by maximum flow, and the multiple-choice knapsack."""
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from qmlir.arithmetic.schemes import F64, I64
+
+# Binary choices of the least cost, exactly: a minimum cut, found by the maximum flow (Dinic's algorithm).
+#
+# Costs are integers of any size. With V variables and E terms the time is O(V^2 E) at worst; the graphs of models
+# are sparse and shallow, and take about E.
+
+Variable = int | None
+"""A variable by its number; `None` stands for one whose choice is 0."""
+
+_ONE, _ZERO = 0, 1
+"""The nodes of the two choices: a variable on the side of the first is 1."""
+
+
+class BinaryChoices:
+    """Variables that are 0 or 1, and what it costs that they are: each term costs nothing or its cost."""
+
+    def __init__(self, variables: int):
+        self._first = _ZERO + 1
+        self._count = variables
+        self._edges: list[list[int]] = [[] for _ in range(self._first + variables)]
+        self._heads: list[int] = []
+        self._room: list[int] = []
+        self._never: list[tuple[int, int]] = []
+        self._total = 0
+        self.constant = 0
+        """What is paid whatever is chosen."""
+
+    def _node(self) -> int:
+        self._edges.append([])
+        return len(self._edges) - 1
+
+    def _edge(self, one: int, zero: int, cost: int) -> None:
+        """Pay `cost` where the node `one` is 1 and the node `zero` is 0."""
+        for tail, head, room in ((one, zero, cost), (zero, one, 0)):
+            self._edges[tail].append(len(self._heads))
+            self._heads.append(head)
+            self._room.append(room)
+
+    def pay(self, cost: int, *, one: Variable = None, zero: Variable = None) -> None:
+        """Pay `cost` where the variable `one` is 1, where `zero` is 0, or where both are so; always without any."""
+        if one is None and zero is None:
+            self.constant += cost
+            return
+        self._total += cost
+        tail = _ONE if one is None else self._first + one
+        self._edge(tail, _ZERO if zero is None else self._first + zero, cost)
+
+    def forbid(self, one: int, zero: Variable) -> None:
+        """The variable `one` is not 1 where `zero` is 0."""
+        self._never.append((self._first + one, _ZERO if zero is None else self._first + zero))
+
+    def pay_if_any_is_one(self, variables: Iterable[Variable], cost: int, *, zero: Variable = None) -> None:
+        """Pay `cost` once where any of `variables` is 1 and `zero` is 0."""
+        found = [each for each in variables if each is not None]
+        if not found:
+            return
+        any_is_one = self._node()
+        self._never += [(self._first + each, any_is_one) for each in found]
+        self._total += cost
+        self._edge(any_is_one, _ZERO if zero is None else self._first + zero, cost)
+
+    def pay_if_any_is_zero(self, variables: Iterable[Variable], cost: int, *, one: Variable = None) -> None:
+        """Pay `cost` once where any of `variables` is 0 and, if it is given, `one` is 1."""
+        found = list(variables)
+        if not found:
+            return
+        if None in found:
+            self.pay(cost, one=one)
+            return
+        all_are_one = self._node()
+        self._never += [(all_are_one, self._first + each) for each in found if each is not None]
+        self._total += cost
+        self._edge(_ONE if one is None else self._first + one, all_are_one, cost)
+
+    def best(self) -> tuple[int, list[bool]]:
+        """The least cost, and a choice of all variables that has it; of several one with few ones."""
+        for one, zero in self._never:
+            self._edge(one, zero, self._total + 1)
+        self._never.clear()
+        paid = 0
+        while (levels := self._levels())[_ZERO] >= 0:
+            progress = [0] * len(self._edges)
+            while flow := self._augment(levels, progress):
+                paid += flow
+        return self.constant + paid, [level >= 0 for level in levels[self._first : self._first + self._count]]
+
+    def _levels(self) -> list[int]:
+        """How far each node is from 1 along edges with room, -1 where it cannot be reached."""
+        levels = [-1] * len(self._edges)
+        levels[_ONE] = 0
+        pending = deque([_ONE])
+        while pending:
+            node = pending.popleft()
+            for edge in self._edges[node]:
+                head = self._heads[edge]
+                if self._room[edge] and levels[head] < 0:
+                    levels[head] = levels[node] + 1
+                    pending.append(head)
+        return levels
+
+    def _augment(self, levels: list[int], progress: list[int]) -> int:
+        """Push flow along one shortest path; how much, 0 where there is none left."""
+        path: list[int] = []
+        node = _ONE
+        while node != _ZERO:
+            edges = self._edges[node]
+            while progress[node] < len(edges):
+                edge = edges[progress[node]]
+                head = self._heads[edge]
+                if self._room[edge] and levels[head] == levels[node] + 1:
+                    break
+                progress[node] += 1
+            else:  # a dead end: the edge that led here leads nowhere
+                if not path:
+                    return 0
+                node = self._heads[path.pop() ^ 1]
+                progress[node] += 1
+                continue
+            path.append(edge)
+            node = head
+        flow = min(self._room[edge] for edge in path)
+        for edge in path:
+            self._room[edge] -= flow
+            self._room[edge ^ 1] += flow
+        return flow
+
+
+# One option of each item under a budget, with the least loss: the multiple-choice knapsack problem, exactly.
+#
+# Options come in, one list for each item, each with what it costs in whole numbers and what it loses; the front goes
+# out: every sum of costs within the budget for which no other that costs no more in anything loses as little.
+#
+# By dynamic programming over the items (Nemhauser and Ullmann, 1969): of the choices for the first items only those
+# are kept that no other dominates. That is exact, as what comes after adds the same to both, and rounded addition is
+# monotonic: `a <= b` implies `fl(a + c) <= fl(b + c)`. A choice that leaves less of the budget than the cheapest
+# options of the other items need is dropped, too.
+#
+# Two items may lose something together. What comes after then depends on the options of earlier items, and a choice
+# dominates only those that have the same ones of these: pairs of items that are near each other keep these few.
+
+_NO_LIMIT = 1 << 62
+
+
+@dataclass(frozen=True)
+class Option:
+    """One way to do something: what it costs, in one or two kinds, and what it loses."""
+
+    costs: tuple[int, ...]
+    loss: float
+
+
+@dataclass(frozen=True)
+class Selection:
+    """One option of each item: their places, and the sums of their costs and losses."""
+
+    picks: tuple[int, ...]
+    costs: tuple[int, ...]
+    loss: float
+
+
+def least(items: Sequence[Sequence[Option]], kinds: int) -> tuple[int, ...]:
+    """The least cost of each of so many kinds; each may be that of another choice."""
+    return tuple(sum(min(option.costs[kind] for option in options) for options in items) for kind in range(kinds))
+
+
+def front(
+    items: Sequence[Sequence[Option]], budget: Sequence[int | None], pairs: Mapping[tuple[int, int], F64] | None = None
+) -> list[Selection]:
+    """The choices that no other dominates, those that cost least first; none where the budget is too small.
+
+    `budget` has the most for each kind of cost, `None` for one that is only weighed against the loss. `pairs` has what
+    two items lose together besides: for the places of an earlier and a later item an array of a row for each option of
+    the earlier one and a column for each of the later one. Of choices that are alike the one is kept whose picks come
+    first in their items.
+    """
+    pairs = pairs or {}
+    kinds = len(budget)
+    most = np.asarray([_NO_LIMIT if each is None else each for each in budget], np.int64)
+    if (most < 0).any() and not items:
+        return []
+    needed = [np.min([option.costs for option in options], axis=0) for options in items]
+    costs, losses = np.zeros((1, kinds), np.int64), np.zeros(1)
+    open_picks: dict[int, npt.NDArray[np.intp]] = {}
+    back: list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]] = []
+    for place, options in enumerate(items):
+        rest = np.sum(needed[place + 1 :], axis=0, dtype=np.int64) if needed[place + 1 :] else np.zeros(kinds, np.int64)
+        added = np.zeros((len(losses), len(options))) + np.asarray([option.loss for option in options])
+        for earlier, picked in open_picks.items():
+            if (earlier, place) in pairs:
+                added = added + pairs[earlier, place][picked]
+        costs = (costs[:, None] + np.asarray([option.costs for option in options], np.int64)).reshape(-1, kinds)
+        losses = (losses[:, None] + added).reshape(-1)
+        picks = np.tile(np.arange(len(options)), len(added))
+        still = {earlier for earlier, later in pairs if earlier <= place < later}
+        grown = {earlier: np.repeat(picked, len(options)) for earlier, picked in (open_picks.items())} | {place: picks}
+        open_picks = {earlier: picked for earlier, picked in grown.items() if earlier in still}
+        fits = np.flatnonzero((costs <= most - rest).all(axis=1))
+        kept = np.concatenate(
+            [group[_undominated(costs[group], losses[group])] for group in _alike(fits, list(open_picks.values()))]
+        )
+        costs, losses = costs[kept], losses[kept]
+        open_picks = {earlier: picked[kept] for earlier, picked in open_picks.items()}
+        back.append((kept // len(options), kept % len(options)))
+    found: npt.NDArray[np.intp] = np.zeros((len(losses), len(items)), np.intp)
+    at = np.arange(len(losses))
+    for place in reversed(range(len(items))):
+        before, picked = back[place]
+        found[:, place] = picked[at]
+        at = before[at]
+    rows = zip(found.tolist(), costs.tolist(), losses.tolist(), strict=True)
+    return [Selection(tuple(picked), tuple(cost), loss) for picked, cost, loss in rows]
+
+
+def _alike(places: npt.NDArray[np.intp], picks: Sequence[npt.NDArray[np.intp]]) -> list[npt.NDArray[np.intp]]:
+    """`places` in groups that have the same picks of what the items to come look back at."""
+    if not picks or not len(places):
+        return [places]
+    columns = np.stack([picked[places] for picked in picks], axis=1)
+    _, group = np.unique(columns, axis=0, return_inverse=True)
+    return [places[group.reshape(-1) == number] for number in range(int(group.max()) + 1)]
+
+
+def _undominated(costs: I64, losses: F64) -> npt.NDArray[np.intp]:
+    """The places of what nothing dominates, sorted by costs, then by losses; of equals the first."""
+    order = np.lexsort((losses, *costs.T[::-1]))
+    if costs.shape[1] == 1:
+        sorted_losses = losses[order]
+        lowest = np.minimum.accumulate(np.concatenate(([np.inf], sorted_losses)))[:-1]
+        return order[sorted_losses < lowest]
+    # By the first cost: what came before costs no more of it. The steps go down in the loss as the second cost goes up.
+    seconds: list[int] = []
+    falls: list[float] = []
+    kept: list[int] = []
+    for place in order.tolist():
+        second, loss = int(costs[place, 1]), float(losses[place])
+        at = bisect_right(seconds, second)
+        if at and falls[at - 1] <= loss:
+            continue
+        begin = at - 1 if at and seconds[at - 1] == second else at
+        end = at
+        while end < len(falls) and falls[end] >= loss:
+            end += 1
+        seconds[begin:end], falls[begin:end] = [second], [loss]
+        kept.append(place)
+    return np.asarray(kept, np.intp)

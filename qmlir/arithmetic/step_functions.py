@@ -1,0 +1,421 @@
+"""Step functions of integers: tables of thresholds, multiplications and shifts; division by a constant."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from qmlir.arithmetic.arrays import fused_f32, integer_limits
+
+# Step functions of integers as a sum of products and a shift: `(a * M + b * N + B) >> s` with the same steps.
+#
+# A requantization by floats, of an accumulator or of two bytes, gives few different integers. It is known from the
+# places where one becomes the next, so another formula is proven equal by its values at these places alone, not by
+# an error bound. `steps_of` finds the places of a function of one integer that never falls, `steps_on_grid` those of
+# any function of a few integers by all of them, and `fit_steps` factors, an addend and a shift that give every step,
+# if there are any.
+
+Integers = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+
+StepFunction = Callable[[Integers], Integers]
+"""A function of integers `[channels, places]` to integers of the same shape."""
+
+MOST_PLACES = 1 << 20
+"""Places that are looked at together: more take seconds."""
+
+LARGEST_INTEGER = 1 << 31
+"""Integers of a larger magnitude, times factors of 31 bits, are not summed here: there are no steps of them."""
+
+_LIMIT = 1 << 62
+"""What is computed in 64 bits here stays below this magnitude."""
+
+LARGEST_FACTOR = (1 << 31) - 1
+"""Factors are held in words of 32 bits, with either sign: a function that falls is read with the other one."""
+
+# Let F be a function of an integer a in [low, high] that never falls, with values from L to H, and t_j the smallest a
+# with F(a) >= j. With M >= 0, g(a) = (a M + B) >> s never falls either, so clamp(g, L, H) = F everywhere if and only if
+# for each j with L < j <= H
+#
+#   t_j M + B >= j 2^s          (g has come to j where F has)
+#   (t_j - 1) M + B < j 2^s     (and not before).
+#
+# A channel that does not reach L or H has its own first and last value as such a condition, too. For M given these are
+# an interval for B; its width, in units of 2^s, is a concave function of m = M / 2^s, as a minimum of linear functions
+# less a maximum of such. So the best m is found by ternary search in f64, and the integers M and B are checked exactly.
+#
+# Of two integers every pair is a condition: F(a, b) > L wants a M + b N + B >= F(a, b) 2^s, F(a, b) < H wants it below
+# (F(a, b) + 1) 2^s. The width is concave in (m, n).
+
+
+@dataclass(frozen=True)
+class StepPlaces:
+    """Where a step function has which values: `sum` over the integers, `[integers, channels, places]`, must come to the
+    levels at the places `reached` and stay below them at the places `below`."""
+
+    reached: Integers
+    reached_levels: Integers
+    below: Integers
+    below_levels: Integers
+    """Levels are `[channels, places]`; a channel with fewer places has its last one again."""
+
+    low: int
+    high: int
+    """The smallest and the largest value over all channels: what the shift gives is clamped to them."""
+
+    ranges: Sequence[tuple[int, int]]
+    """What each integer may be."""
+
+    @property
+    def channels(self) -> int:
+        """How many channels there are."""
+        return self.reached.shape[1]
+
+
+@dataclass(frozen=True)
+class IntegerSteps:
+    """`clamp((sum of a * factor + addend) >> shift, low, high)`, in integers of so many bits."""
+
+    factors: Sequence[Integers]
+    """Of each integer: one factor, or one for each channel."""
+
+    addends: Integers
+    """One, or one for each channel."""
+
+    shift: int
+    bits: int
+    low: int
+    high: int
+    reach: tuple[int, int]
+    """What the shift may give before it is clamped."""
+
+
+def _conditions(places: Integers, levels: Integers, wanted: npt.NDArray[np.bool_]) -> tuple[Integers, Integers]:
+    """Places `[integers, channels, places]` and levels of which only some are `wanted`: one of their channel stands in
+    for the others. The last one, which always holds, is that of a channel that wants none."""
+    wanted = np.concatenate([wanted[:, :-1], wanted[:, -1:] | ~wanted.any(axis=1, keepdims=True)], axis=1)
+    first: Integers = np.argmax(wanted, axis=1)[:, None].astype(np.int64)
+    kept: Integers = np.where(wanted, np.arange(wanted.shape[1], dtype=np.int64), first)
+    return np.take_along_axis(places, kept[None], axis=2), np.take_along_axis(levels, kept, axis=1)
+
+
+def _is_held(*integers: Integers) -> bool:
+    """Whether 64 bits hold the difference of any two of these, and what is next to each."""
+    return all(-_LIMIT < int(each.min()) <= int(each.max()) < _LIMIT for each in integers)
+
+
+def steps_of(function: StepFunction, low: Integers, high: Integers) -> StepPlaces | None:
+    """The steps of a function of one integer that never falls, in `[low, high]` of each channel (two vectors).
+
+    `None` where there are too many to look at, or no step at all, or numbers whose differences 64 bits do not hold.
+    """
+    if not _is_held(low, high):
+        return None
+    first, last = function(low[:, None])[:, 0], function(high[:, None])[:, 0]
+    if not _is_held(first, last):
+        return None
+    least, most = int(first.min()), int(last.max())
+    if least >= most or (most - least + 2) * len(low) > MOST_PLACES:
+        return None
+    levels = np.broadcast_to(np.arange(least + 1, most + 1, dtype=np.int64), (len(low), most - least))
+    is_step = (levels > first[:, None]) & (levels <= last[:, None])
+    before = np.broadcast_to(low[:, None], levels.shape)
+    after = np.broadcast_to(high[:, None], levels.shape)
+    for _ in range(int((high - low).max()).bit_length() + 1):
+        middle = before + ((after - before) >> 1)
+        has_come = function(middle) >= levels
+        before, after = np.where(has_come, before, middle), np.where(has_come, middle, after)
+        if (after - before <= 1)[is_step].all():
+            break
+    # A channel that never has the smallest or the largest value is held at its ends.
+    sides: list[tuple[Integers, Integers]] = []
+    for places, end, level, is_held in ((after, low, first, first > least), (before, high, last + 1, last < most)):
+        all_places = np.concatenate([places, end[:, None]], axis=1)[None]
+        all_levels = np.concatenate([levels, level[:, None]], axis=1)
+        sides.append(_conditions(all_places, all_levels, np.concatenate([is_step, is_held[:, None]], axis=1)))
+    return StepPlaces(*sides[0], *sides[1], least, most, [(int(low.min()), int(high.max()))])
+
+
+def steps_on_grid(values: Integers, integers: Sequence[Integers]) -> StepPlaces | None:
+    """The steps of any function: `values` `[channels, places]`, of `integers` with a number for each place.
+
+    `None` where there is no step, or where 64 bits do not hold the difference of two numbers.
+    """
+    least, most = int(values.min()), int(values.max())
+    if least == most or not _is_held(values, *integers):
+        return None
+    grid = np.stack([np.broadcast_to(each, values.shape) for each in integers])
+    reached, below = (_conditions(grid, values, values > least), _conditions(grid, values + 1, values < most))
+    return StepPlaces(*reached, *below, least, most, [(int(each.min()), int(each.max())) for each in integers])
+
+
+# --- The best slopes in f64 -------------------------------------------------------------------------------------------
+
+
+_ROUNDS = 64
+"""Of a ternary search: each leaves two thirds, so 64 leave 2^-37."""
+
+_CRITICAL = 2048
+"""Conditions of each side that a search in two directions looks at: those that are nearest to fail."""
+
+
+def _ends(steps: StepPlaces, slopes: Reals) -> tuple[Reals, Reals]:
+    """The interval of the addend for slopes `[integers, channels]`, of each channel."""
+    low = steps.reached_levels - np.einsum("kc,kcn->cn", slopes, steps.reached)
+    high = steps.below_levels - np.einsum("kc,kcn->cn", slopes, steps.below)
+    return low.max(axis=1), high.min(axis=1)
+
+
+def _width(steps: StepPlaces, slopes: Reals, *, is_common: bool) -> Reals:
+    low, high = _ends(steps, slopes)
+    found = high - low
+    return np.broadcast_to(found.min(), found.shape) if is_common else found
+
+
+def _first_slopes(steps: StepPlaces) -> Reals:
+    """Slopes by least squares over what is not clamped, the same in all channels for more than one integer."""
+    if len(steps.reached) == 1:
+        places, levels = steps.reached[0], steps.reached_levels
+        run = (places.max(axis=1) - places.min(axis=1)).astype(np.float64)
+        rise = (levels.max(axis=1) - levels.min(axis=1)).astype(np.float64)
+        return np.where(run > 0, rise / np.maximum(run, 1), 1.0)[None]
+    inside = steps.reached_levels[0] < steps.high
+    if inside.sum() < 8:
+        inside = np.ones_like(inside)
+    rows = [*(each[0][inside] for each in steps.reached), np.ones(inside.sum())]
+    unknowns = np.stack(rows, axis=1).astype(np.float64)
+    found = cast(Any, np.linalg).lstsq(unknowns, steps.reached_levels[0][inside], rcond=None)[0]
+    return np.broadcast_to(found[:-1, None], (len(steps.reached), steps.channels)).astype(np.float64)
+
+
+def _searched(steps: StepPlaces, slopes: Reals, place: int, reach: Reals, *, is_common: bool) -> tuple[Reals, Reals]:
+    """The best slope of the integer `place` and those after it around `slopes`, and the width there, by ternary
+    search."""
+
+    def at(slope: Reals) -> tuple[Reals, Reals]:
+        moved = slopes.copy()
+        moved[place] = slope
+        if place + 1 == len(slopes):
+            return moved, _width(steps, moved, is_common=is_common)
+        return _searched(steps, moved, place + 1, reach, is_common=is_common)
+
+    low: Reals = slopes[place] - reach[place]
+    high: Reals = slopes[place] + reach[place]
+    for _ in range(_ROUNDS if len(slopes) == 1 else _ROUNDS // 2):
+        third: Reals = (high - low) / 3
+        one, two = at(low + third), at(high - third)
+        is_right = one[1] < two[1]
+        low, high = np.where(is_right, low + third, low), np.where(is_right, high, high - third)
+    return at((low + high) / 2)
+
+
+def _critical(steps: StepPlaces, slopes: Reals) -> StepPlaces:
+    """The conditions that are nearest to fail, for a search that asks often; of one channel."""
+    low = steps.reached_levels[0] - np.einsum("kc,kcn->cn", slopes, steps.reached)[0]
+    high = steps.below_levels[0] - np.einsum("kc,kcn->cn", slopes, steps.below)[0]
+    first, second = np.argsort(-low)[:_CRITICAL], np.argsort(high)[:_CRITICAL]
+    return StepPlaces(
+        steps.reached[:, :, first], steps.reached_levels[:, first], steps.below[:, :, second],
+        steps.below_levels[:, second], steps.low, steps.high, steps.ranges,
+    )  # fmt: skip
+
+
+def _best_slopes(steps: StepPlaces, *, is_common: bool) -> Reals | None:
+    """The slopes that leave the widest interval for the addend, `None` where there is none.
+
+    `is_common`: the same ones in all channels.
+    """
+    slopes = _first_slopes(steps)
+    if len(slopes) > 1:
+        if steps.channels > 1:
+            return None
+        reach = np.maximum(np.abs(slopes) / 32, 1e-9)
+        for _ in range(3):  # what is nearest to fail is not the same around a better place
+            slopes, _ = _searched(_critical(steps, slopes), slopes, 0, reach, is_common=is_common)
+            reach = reach / 32
+    else:
+        if is_common:
+            middle = np.median(slopes)
+            slopes = np.full_like(slopes, middle)
+        slopes, _ = _searched(steps, slopes, 0, np.maximum(np.abs(slopes), 1e-12), is_common=is_common)
+    return slopes if (_width(steps, slopes, is_common=is_common) > 0).all() else None
+
+
+# --- Integers ---------------------------------------------------------------------------------------------------------
+
+
+def _exact_ends(steps: StepPlaces, factors: Integers, shift: int) -> tuple[Integers, Integers]:
+    """The interval of the addend for factors `[integers, channels]`, exactly."""
+    low = (steps.reached_levels << shift) - np.einsum("kc,kcn->cn", factors, steps.reached)
+    high = (steps.below_levels << shift) - 1 - np.einsum("kc,kcn->cn", factors, steps.below)
+    return low.max(axis=1), high.min(axis=1)
+
+
+def _largest_shift(steps: StepPlaces, slopes: Reals, bits: int) -> int:
+    """The most places for which the sums fit so many bits, and the factors 31."""
+    largest = [max(map(abs, each)) for each in steps.ranges]
+    products = float(sum(np.abs(slope).max() * most for slope, most in zip(slopes, largest, strict=True)))
+    reach = 2 * products + max(abs(steps.low), abs(steps.high)) + 2
+    room = min(bits - 1, 62) - math.log2(reach)
+    return min(math.floor(min(room, 30 - math.log2(max(np.abs(slopes).max(), 1e-30)))), bits - 2)
+
+
+def _common(low: Integers, high: Integers, shift: int, offset: int | None) -> Integers:
+    """The addends inside intervals: one for all channels where there is one, the half and the offset if it may be."""
+    least, most = int(low.max()), int(high.min())
+    if least > most:
+        return low + ((high - low) >> 1)
+    half = None if offset is None else (offset << shift) + (1 << shift >> 1)
+    return np.array([half if half is not None and least <= half <= most else least + ((most - least) >> 1)], np.int64)
+
+
+def _is_stored(factors: Integers, addends: Integers, bits: int) -> bool:
+    """Whether words hold the factors and the addends. Where integers are far from 0, neither follows from the sum."""
+    least, most = integer_limits(bits)
+    is_held = -LARGEST_FACTOR <= int(factors.min()) <= int(factors.max()) <= LARGEST_FACTOR
+    return is_held and least <= int(addends.min()) <= int(addends.max()) <= most
+
+
+def _reach(steps: StepPlaces, factors: Integers, addends: Integers) -> tuple[int, int]:
+    """What the sums may be."""
+    low, high = int(addends.min()), int(addends.max())
+    for factor, range_ in zip(factors, steps.ranges, strict=True):
+        corners = [int(each) * end for each in (factor.min(), factor.max()) for end in range_]
+        low, high = low + min(corners), high + max(corners)
+    return low, high
+
+
+def _made(steps: StepPlaces, factors: Integers, shift: int, bits: int, offset: int | None) -> IntegerSteps | None:
+    """The steps by these factors, `None` where no addend gives them or a word is too small."""
+    low, high = _exact_ends(steps, factors, shift)
+    if (low > high).any():
+        return None
+    addends = _common(low, high, shift, offset)
+    if not _is_stored(factors, addends, bits):
+        return None
+    reach = _reach(steps, factors, addends)
+    least, most = integer_limits(bits)
+    if not least <= reach[0] <= reach[1] <= most:
+        return None
+    shorter = [each[:1] if (each == each[0]).all() else each for each in factors]
+    return IntegerSteps(shorter, addends, shift, bits, steps.low, steps.high, (reach[0] >> shift, reach[1] >> shift))
+
+
+def _by_half(steps: StepPlaces, slopes: Reals, shift: int, bits: int, offset: int) -> IntegerSteps | None:
+    """The addend that rounding has, the half and the offset: each channel has an interval of factors then."""
+    addend = (offset << shift) + (1 << shift >> 1)
+    # A channel with one value has it by any factor, or by those of a ray, whose end may be beyond what is stored.
+    least, most = np.full(steps.channels, -LARGEST_FACTOR), np.full(steps.channels, LARGEST_FACTOR)
+    for places, need, is_least in (
+        (steps.reached[0], (steps.reached_levels << shift) - addend, True),
+        (steps.below[0], (steps.below_levels << shift) - 1 - addend, False),
+    ):
+        # places * M >= need where it is reached, and <= need where it is not yet: the sign of the place says which end.
+        divisor = np.where(places == 0, 1, places)
+        sign = places if is_least else -places
+        if ((places == 0) & ((need if is_least else -need) > 0)).any():
+            return None
+        least = np.maximum(least, np.where(sign > 0, -(-need // divisor), -_LIMIT).max(axis=1))
+        most = np.minimum(most, np.where(sign < 0, need // divisor, _LIMIT).min(axis=1))
+    wanted = np.rint(slopes[0] * 2.0**shift).astype(np.int64)
+    factors = np.clip(wanted, least, most)
+    if (least > most).any():
+        return None
+    return _made(steps, factors[None], shift, bits, offset)
+
+
+def _candidates(steps: StepPlaces, offset: int | None) -> Iterator[IntegerSteps | None]:
+    together = _best_slopes(steps, is_common=True)
+    apart = _best_slopes(steps, is_common=False) if steps.channels > 1 else together
+    for bits in (32, 64):
+        for slopes in (together, apart):
+            if slopes is None:
+                continue
+            shift = _largest_shift(steps, slopes, bits)
+            if shift < 0:
+                continue
+            if slopes is apart and offset is not None and len(slopes) == 1:
+                yield _by_half(steps, slopes, shift, bits, offset)
+            yield _made(steps, np.rint(slopes * 2.0**shift).astype(np.int64), shift, bits, offset)
+
+
+def fit_steps(steps: StepPlaces, offset: int | None = None) -> IntegerSteps | None:
+    """A sum of products and a shift that has exactly these steps, in 32 bits rather than in 64; `None` where none is
+    found. `offset` is what the rounding adds to whole numbers, where it is known: one addend for all channels then.
+    """
+    if any(abs(each) > LARGEST_INTEGER for range_ in steps.ranges for each in range_):
+        return None
+    return next((each for each in _candidates(steps, offset) if each is not None), None)
+
+
+def apply_steps(steps: IntegerSteps, *integers: Any) -> Integers:
+    """What the formula gives of integers that broadcast to `[channels, places]`: for tests and for reading."""
+    total = steps.addends[:, None] + sum(
+        np.asarray(each, np.int64) * factor[:, None] for each, factor in zip(integers, steps.factors, strict=True)
+    )
+    return np.clip(total >> steps.shift, steps.low, steps.high)
+
+
+# Quotients by a constant that are rounded to integers, as a product and a fused multiply-add: the same integers.
+#
+# With `high` the reciprocal rounded towards zero and `low` what it lacks, `fma(x, high, x * low)` is `x / s` but for
+# about 2^-48 of it. Where it is rounded to an integer that is kept inside limits, only the places between two
+# integers matter: there are as many as integers, and each is checked.
+
+Array = npt.NDArray[np.float32]
+
+MOST_INTEGERS = (1 << 16) - 1
+"""Beyond so many limits a proof takes more than some milliseconds."""
+
+_REACH = 4
+"""A bound between two integers lies so many floats at most from its product in f64, which is off by one at most."""
+
+
+def reciprocal_parts(divisor: np.float32) -> tuple[np.float32, np.float32]:
+    """`1 / divisor` rounded towards zero, and what that lacks, which is 0 for a power of two; of a positive divisor."""
+    exact = 1 / Fraction(float(divisor))
+    high = np.float32(float(exact))
+    if Fraction(float(high)) > exact:
+        high = np.nextafter(high, np.float32(0))
+    return high, np.float32(float(exact - Fraction(float(high))))
+
+
+def rounds_alike(divisor: np.float32, low: int, high: int) -> bool:
+    """Whether both ways give every float the same integer from `low` to `high`, the others kept inside these.
+
+    Both grow with `x` (`low` is no larger than one unit in the last place of the reciprocal, so that its product never
+    falls by what the other gains), so they agree everywhere if they do on both sides of every bound.
+    """
+    if not 0 <= high - low <= MOST_INTEGERS or max(-low, high) > 1 << 20:
+        return False
+    if not np.finfo(np.float32).smallest_normal <= divisor <= 1 / np.finfo(np.float32).smallest_normal:
+        return False
+    first, second = reciprocal_parts(divisor)
+    below = np.arange(low, high, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        near = ((below + 0.5) * float(divisor)).astype(np.float32)
+        around = np.stack([_moved(near, step) for step in range(-_REACH, _REACH + 1)], axis=1)
+        is_above = np.rint(around / divisor) > below[:, None]
+    if not np.isfinite(around).all() or is_above[:, 0].any() or not is_above[:, -1].all():
+        return False
+    found = np.argmax(is_above, axis=1)
+    rows = np.arange(len(below))
+    after, before = around[rows, found], around[rows, found - 1]
+    return bool(((_rounded(after, first, second) > below) & (below >= _rounded(before, first, second))).all())
+
+
+def _moved(values: Array, steps: int) -> Array:
+    """The floats that lie so many steps above."""
+    towards = np.float32(np.inf if steps > 0 else -np.inf)
+    for _ in range(abs(steps)):
+        values = np.nextafter(values, towards)
+    return values
+
+
+def _rounded(x: Array, first: np.float32, second: np.float32) -> Array:
+    """`roundeven(fma(x, first, x * second))`."""
+    return np.rint(fused_f32(x, first, x * second))

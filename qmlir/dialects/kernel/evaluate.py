@@ -1,0 +1,313 @@
+"""What the `kernel` operations compute: exact sums in wide integers, the epilogue on whole arrays, requantization.
+
+Windows are laid out as rows, so that a convolution is a product of matrices; BLAS adds integers up only where a bound
+proves that every partial sum is exact. A sum that its accumulator does not hold is an error.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
+from xdsl.ir import Attribute, Operation
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.exact_sums import exact_matmul, sum_dtype
+from qmlir.arithmetic.functions.roots import reciprocal_roots
+from qmlir.arithmetic.requantization import (
+    Mode,
+    magnitude,
+    requantize_double_round,
+    requantize_qlinear,
+    requantize_shift,
+    requantize_single_round,
+    saturate,
+)
+from qmlir.dialects.kernel import custom, packed_ops, record, row_fusion, rows
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp
+from qmlir.dialects.kernel.ops import JoinOp, ReciprocalRootOp, RequantizeOp, ReshapeOp, scalar_of, shaped
+from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, PackedConvOp, PackedMatMulOp, PackedOp, PackedWinogradOp
+from qmlir.dialects.kernel.winograd import WinogradOp, winograd_sums
+from qmlir.dialects.quant.infer import integer_dtype
+from qmlir.ir.builtin_types import as_integer, integer_list, memref_type
+from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable
+from qmlir.text.elements import integers_of, narrowed
+
+
+def _bits_of(element: Attribute) -> int:
+    integer = as_integer(element)
+    assert integer is not None
+    return integer.width.data
+
+
+def _integers(array: Array, element: Attribute, is_unsigned: bool, zero_point: Any) -> Array:
+    """The stored integers read as the operation says, in int64, without their zero point."""
+    return np.asarray(integers_of(array, element, is_unsigned=is_unsigned) - zero_point)
+
+
+def _operands(op: ContractionOp, x: Array, w: Array, weight_zero_points: Array | None) -> tuple[Array, Array]:
+    """Both operands ready to be multiplied: floats in the type of the sum, integers in one that is exact."""
+    if isinstance(op.accumulator_type, AnyFloat):
+        dtype = np.dtype(f"f{op.accumulator_type.bitwidth // 8}")
+        # BLAS adds in another order where strides differ: the sums shall depend on the values alone.
+        return x.astype(dtype, order="C"), w.astype(dtype, order="C")
+    zero_points: Any = op.weight_zero_point.value.data
+    if weight_zero_points is not None:
+        rows = weight_zero_points.astype(np.int64)
+        zero_points = rows[:, None] if isinstance(op, MatMulOp) else rows.reshape(-1, *(1,) * (w.ndim - 1))
+    left = _integers(x, shaped(op.x)[1], op.input_unsigned is not None, op.input_zero_point.value.data)
+    right = _integers(w, shaped(op.w)[1], op.weight_unsigned is not None, zero_points)
+    dtype = sum_dtype(magnitude(left), magnitude(right), op.terms())
+    return left.astype(dtype), right.astype(dtype)
+
+
+def _product(op: ContractionOp, left: Array, right: Array) -> Array:
+    is_float = isinstance(op.accumulator_type, AnyFloat)
+    return np.asarray(np.matmul(left, right)) if is_float else exact_matmul(left, right)
+
+
+def _matmul_sums(op: MatMulOp, x: Array, w: Array) -> Array:
+    shared = [1] * (x.ndim - w.ndim)
+    return _product(op, x, w.reshape(*w.shape[:-2], *shared, *w.shape[-2:]).swapaxes(-1, -2))
+
+
+def _conv_sums(op: ConvOp, x: Array, w: Array) -> Array:
+    strides, dilations, groups = integer_list(op.strides), integer_list(op.dilations), op.group_count
+    spatial, shape = len(strides), op.sum_shape()
+    if not all(shape):
+        return np.zeros(shape, x.dtype)
+    reach = [(taps - 1) * dilation + 1 for taps, dilation in zip(w.shape[1:-1], dilations, strict=True)]
+    windows = sliding_window_view(x, reach, axis=tuple(range(1, 1 + spatial)))
+    steps = (*(slice(None, None, stride) for stride in strides), slice(None))
+    taps = tuple(slice(None, None, dilation) for dilation in dilations)
+    windows = windows[(slice(None), *steps, *taps)]  # [N, out…, C, taps…]
+    windows = np.moveaxis(windows, 1 + spatial, -1)  # [N, out…, taps…, C]
+    rows, terms, channels = int(np.prod(shape[:-1])), op.terms(), shape[-1] // groups
+    split = windows.reshape(*windows.shape[:-1], groups, windows.shape[-1] // groups)
+    left = np.moveaxis(split, -2, 0).reshape(groups, rows, terms)
+    right = w.reshape(groups, channels, terms)
+    sums = _product(op, left, right.swapaxes(-1, -2))  # [groups, rows, channels]
+    return np.moveaxis(sums, 0, 1).reshape(shape)
+
+
+def _winograd_sums(op: WinogradOp, x: Array, w: Array) -> Array:
+    return winograd_sums(x, w, op.form, op.part_count)
+
+
+def _accumulated(op: ContractionOp, sums: Array) -> Array:
+    """The sums in the type of the accumulator, which must hold them."""
+    element = op.accumulator_type
+    if isinstance(element, AnyFloat):
+        return sums
+    bits = _bits_of(element)
+    if magnitude(sums) >= 1 << (bits - 1):
+        extremes = int(sums.min()), int(sums.max())
+        raise InterpretationError(
+            f"a sum of {op.name} ranges over [{extremes[0]}, {extremes[1]}], which overflows {element}"
+        )
+    return sums.astype(integer_dtype(bits, signed=True))
+
+
+def _element_of_each(array: Array, map_: AffineMap, shape: Sequence[int]) -> Array:
+    """The element of `array` that the map gives for each place of a result of `shape`, broadcast against it."""
+    if all(isinstance(expression, AffineDimExpr) for expression in map_.results):
+        axes = [cast(AffineDimExpr, expression).position for expression in map_.results]
+        if len(set(axes)) == len(axes):
+            ordered = array.transpose(sorted(range(len(axes)), key=axes.__getitem__))
+            layout = [shape[axis] if axis in axes else 1 for axis in range(len(shape))]
+            return ordered.reshape(layout)
+    places: Any = np.ogrid[tuple(slice(0, size) for size in shape)]
+    return np.asarray(array[tuple(expression.eval(places, ()) for expression in map_.results)])
+
+
+def _finished(frame: Any, op: EpilogueOp, sums: Array, epilogue: tuple[Array, ...], outs: Array | None) -> Any:
+    """What the epilogue makes of the sums, as the result or in the memory `outs`."""
+    maps = [attribute.data for attribute in op.epilogue_maps]
+    elements = [_element_of_each(array, map_, sums.shape) for array, map_ in zip(epilogue, maps, strict=True)]
+    (result,) = frame.run(op.body, sums, *elements)
+    whole = np.broadcast_to(result, sums.shape)
+    if (type_ := memref_type(op.target)) is not None:
+        assert outs is not None
+        check_writable(outs, type_)
+        outs[...] = whole
+        return ()
+    return (np.array(whole),)
+
+
+def _contraction(sums_of: Callable[..., Array]) -> RunsRegions:
+    def evaluator(
+        frame: Any,
+        op: ContractionOp,
+        x: Array,
+        w: Array,
+        weight_zero_points: Array | None,
+        epilogue: tuple[Array, ...],
+        outs: Array | None,
+    ) -> tuple[Array, ...]:
+        sums = _accumulated(op, sums_of(op, *_operands(op, x, w, weight_zero_points)))
+        return _finished(frame, op, sums, epilogue, outs)
+
+    return RunsRegions(evaluator)
+
+
+def _read(op: PackedOp, x: Array) -> Array:
+    """The elements of `x` as the variant reads them: the bias has what it adds taken off."""
+    integer = as_integer(shaped(op.x)[1])
+    if integer is None:
+        assert isinstance(op.accumulator_type, AnyFloat)
+        return x.astype(f"f{op.accumulator_type.bitwidth // 8}", order="C")
+    is_unsigned = op.input_unsigned is not None
+    return integers_of(x, integer, is_unsigned=is_unsigned) + op.layout.variant.offset(is_unsigned=is_unsigned)
+
+
+def _by(left: Array, right: Array, terms: int) -> Array:
+    """Rows of `left` by rows of `right`, in the last two axes: exact integers, or floats."""
+    if left.dtype.kind == "f":
+        return np.asarray(left @ right.swapaxes(-1, -2))
+    dtype = sum_dtype(magnitude(left), magnitude(right), terms)
+    return exact_matmul(left.astype(dtype), right.swapaxes(-1, -2).astype(dtype)).astype(np.int64)
+
+
+def _matmul(op: PackedMatMulOp, x: Array, weights: Array) -> Array:
+    shape, terms = shaped(op.target)[0], weights.shape[-1]
+    filled = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, terms - x.shape[-1])])
+    if weights.shape[0] == 1:
+        return _by(filled, weights[0], terms).reshape(shape)
+    batches = filled.reshape(len(weights), -1, *filled.shape[-2:])  # those that share a matrix behind each other
+    return _by(batches, weights[:, None], terms).reshape(shape)
+
+
+def _conv(op: PackedConvOp, x: Array, weights: Array, *, is_lanewise: bool) -> Array:
+    """Each tap by itself: rows of the image are one axis, along which a step reads on into the next positions."""
+    strides, dilations = integer_list(op.strides), integer_list(op.dilations)
+    batch, *out, channels = shaped(op.target)[0]
+    groups, own, *taps, terms = weights.shape
+    depth = x.shape[-1]
+    rows = x.reshape(*x.shape[:-2], -1)
+    rows = np.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, depth if is_lanewise else terms)])
+    sums = np.zeros((groups, batch * math.prod(out), own), x.dtype)
+    if not sums.size:
+        return sums.reshape(batch, *out, channels)
+    for tap in np.ndindex(*taps):
+        first = [place * dilation for place, dilation in zip(tap, dilations, strict=True)]
+        leading = [
+            slice(start, start + (size - 1) * stride + 1, stride)
+            for start, size, stride in zip(first[:-1], out[:-1], strides[:-1], strict=True)
+        ]
+        count = depth if is_lanewise else terms
+        begin = [(place * strides[-1] + first[-1]) * depth for place in range(out[-1])]
+        places = np.array(begin)[:, None] + np.array(range(count))
+        for group in range(groups):
+            factors = weights[(group, slice(None), *tap)]
+            seen = rows[(slice(None), *leading)][..., places + group * (depth // groups)].reshape(-1, count)
+            sums[group] += seen * factors[:, 0] if is_lanewise else _by(seen, factors, terms)
+    return np.moveaxis(sums, 0, 1).reshape(batch, *out, channels)
+
+
+def packed_sums(op: PackedOp, x: Array, w: Array) -> Array:
+    """The sums of an operation on packed operands.
+
+    Integers wrap in the width of the accumulator, as in the loops: only with what the epilogue takes off do they fit.
+    """
+    weights, read = op.weights().unpack(w), _read(op, x)
+    if not isinstance(op.accumulator_type, AnyFloat):
+        weights = weights.astype(np.int64)
+    match op:
+        case PackedWinogradOp():
+            return winograd_sums(read, weights[0], op.form, op.part_count)
+        case PackedConvOp():
+            sums = _conv(op, read, weights, is_lanewise=op.layout.variant.is_lanewise)
+        case _:
+            assert isinstance(op, PackedMatMulOp)
+            sums = _matmul(op, read, weights)
+    integer = as_integer(op.accumulator_type)
+    return sums if integer is None else sums.astype(f"i{integer.width.data // 8}")
+
+
+def _packed(frame: Any, op: PackedOp, x: Array, w: Array, epilogue: tuple[Array, ...], outs: Array | None) -> Any:
+    return _finished(frame, op, packed_sums(op, x, w), epilogue, outs)
+
+
+def _blocks(
+    frame: Any, op: PackedBlocksOp, x: Array, w: Array, scales: Array, epilogue: tuple[Array, ...], outs: Array | None
+) -> Any:
+    weights, format_ = op.weights().unpack(w)[0].swapaxes(0, 1), op.layout.variant.weight_float
+    if format_ is not None:
+        weights = format_.values(weights)
+    if op.product_type == f32:
+        sums = _by(x, weights.astype(np.float32), weights.shape[-1])  # [blocks, rows, channels]
+    else:
+        sums = _by(_read(op, x) - op.offset.value.data, weights.astype(np.int64), weights.shape[-1])
+    factors = scales.swapaxes(0, 1).reshape(len(sums), 1, -1)[..., : op.channels()]
+    total = np.zeros(sums.shape[1:], np.float32)
+    for block, factor in zip(sums, factors, strict=True):
+        total = total + factor * block.astype(np.float32)
+    return _finished(frame, op, total, epilogue, outs)
+
+
+def _reshape(op: ReshapeOp, array: Array) -> tuple[Array]:
+    shape = shaped(op.result)[0]
+    if not isinstance(op.source.type, MemRefType):
+        return (array.reshape(shape),)
+    try:
+        return (array.reshape(shape, copy=False),)  # a copy would not be written through
+    except ValueError as error:
+        raise InterpretationError(f"cannot reshape non-contiguous memory to {list(shape)}") from error
+
+
+def _requantize(op: RequantizeOp, accumulator: Any, parameters: tuple[Any, ...]) -> tuple[Any]:
+    wide, zero_point, limits = np.asarray(accumulator, np.int64), op.zero_point.value.data, op.limits
+    given = [np.asarray(parameter) for parameter in parameters]
+    match op.mode.mode:
+        case Mode.F32:
+            # A multiplier of 1 is no exception here: what f32 leaves out is rounded, as the loops do.
+            rounded = np.rint(wide.astype(np.float32) * given[0].astype(np.float32)).astype(np.float64)
+            result = saturate(rounded, zero_point, limits)
+        case Mode.QLINEAR:
+            result = requantize_qlinear(wide, given[0].astype(np.float32), zero_point, limits)
+        case Mode.SINGLE_ROUND:
+            result = requantize_single_round(wide, given[0], given[1], zero_point, limits)
+        case Mode.DOUBLE_ROUND:
+            result = requantize_double_round(wide, given[0], given[1], zero_point, limits)
+        case Mode.SHIFT:
+            result = requantize_shift(wide, given[0], op.mode.ties, zero_point, limits)
+    bits = _bits_of(scalar_of(op.result.type))
+    # Limits may be those of unsigned integers: 12 of four bits is held as -4, like all that is signless.
+    stored = narrowed(result.astype(integer_dtype(bits, signed=True)), scalar_of(op.result.type))
+    is_array = any(isinstance(value, np.ndarray) for value in (accumulator, *parameters))
+    return (stored if is_array else stored[()],)
+
+
+def _reciprocal_root(op: ReciprocalRootOp, value: Any) -> tuple[Any]:
+    try:
+        found = reciprocal_roots(value)
+    except ValueError as error:
+        raise InterpretationError(str(error)) from error
+    return (found if isinstance(value, np.ndarray) else found[()],)
+
+
+def _join(op: JoinOp, parts: tuple[Any, ...]) -> tuple[Any]:
+    found = np.stack(np.broadcast_arrays(*parts), axis=-1).astype("i1")
+    joined = found.view("<f4" if isinstance(op.result.type, AnyFloat) else "<i4")[..., 0]
+    return (joined if joined.ndim else joined[()],)
+
+
+EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
+    **row_fusion.EVALUATORS,
+    **custom.EVALUATORS,
+    **record.EVALUATORS,
+    **rows.EVALUATORS,
+    ConvOp: _contraction(_conv_sums),
+    JoinOp: _join,
+    MatMulOp: _contraction(_matmul_sums),
+    **dict.fromkeys(packed_ops.PACKED.values(), RunsRegions(_packed)),
+    PackedBlocksOp: RunsRegions(_blocks),
+    ReciprocalRootOp: _reciprocal_root,
+    RequantizeOp: _requantize,
+    ReshapeOp: _reshape,
+    WinogradOp: _contraction(_winograd_sums),
+}

@@ -1,0 +1,104 @@
+"""Activation functions that are made of others.
+
+`nn.elu` and `nn.softplus` stay whole: spelled out with exponentials they would overflow, or lose all digits near 0.
+"""
+
+import math
+
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects.nn.activations.ops import (
+    CeluOp,
+    EluOp,
+    GeluOp,
+    HardSigmoidOp,
+    HardSwishOp,
+    MishOp,
+    SeluOp,
+    SigmoidOp,
+    SoftplusOp,
+    SwishOp,
+    TanhOp,
+)
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.decomposition import Decompose, Results, scalar
+from qmlir.dialects.nn.elementwise.ops import AddOp, ClipOp, DivOp, ErfOp, LessOp, MulOp, WhereOp
+from qmlir.ir.decomposition import Parts
+
+
+def _hard_sigmoid(op: HardSigmoidOp, parts: Parts) -> Results:
+    """`clip(alpha * x + beta, 0, 1)`."""
+    x = op.input
+    sloped = parts.add("mul", MulOp(x, scalar(parts, "alpha", op.alpha.value.data, x))).result
+    shifted = parts.add("add", AddOp(sloped, scalar(parts, "beta", op.beta.value.data, x))).result
+    return [parts.add("clip", ClipOp.between(shifted, 0.0, 1.0)).result]
+
+
+def _hard_swish(op: HardSwishOp, parts: Parts) -> Results:
+    """`x * clip(x / 6 + 1 / 2, 0, 1)`."""
+    sixth = parts.add("mul", MulOp(op.input, scalar(parts, "sixth", 1 / 6, op.input))).result
+    shifted = parts.add("add", AddOp(sixth, scalar(parts, "half", 0.5, op.input))).result
+    gate = parts.add("gate", ClipOp.between(shifted, 0.0, 1.0)).result
+    return [parts.add("product", MulOp(op.input, gate)).result]
+
+
+def _swish(op: SwishOp, parts: Parts) -> Results:
+    """`x * sigmoid(alpha * x)`."""
+    x, alpha = op.input, op.alpha.value.data
+    argument = x if alpha == 1 else parts.add("mul", MulOp(x, scalar(parts, "alpha", alpha, x))).result
+    return [parts.add("product", MulOp(x, parts.add("sigmoid", SigmoidOp(argument)).result)).result]
+
+
+def _mish(op: MishOp, parts: Parts) -> Results:
+    """`x * tanh(softplus(x))`."""
+    curve = parts.add("tanh", TanhOp(parts.add("softplus", SoftplusOp(op.input)).result)).result
+    return [parts.add("product", MulOp(op.input, curve)).result]
+
+
+def _selu(op: SeluOp, parts: Parts) -> Results:
+    """`gamma * elu(x)`."""
+    curve = parts.add("elu", build(EluOp, [op.input], {"alpha": op.alpha})).result
+    return [parts.add("mul", MulOp(curve, scalar(parts, "gamma", op.gamma.value.data, op.input))).result]
+
+
+def _celu(op: CeluOp, parts: Parts) -> Results:
+    """`alpha * elu(x / alpha)` for `x` below 0, `x` from 0 up: a quotient times its divisor may be another number."""
+    x, alpha = op.input, op.alpha.value.data
+    if alpha <= 0:
+        return None
+    if alpha == 1:
+        return [parts.add("elu", build(EluOp, [x])).result]
+    factor = scalar(parts, "alpha", alpha, x)
+    curve = parts.add("elu", build(EluOp, [parts.add("div", DivOp(x, factor)).result])).result
+    scaled = parts.add("mul", MulOp(curve, factor)).result
+    is_below = parts.add("is_below", LessOp(x, scalar(parts, "zero", 0.0, x))).result
+    return [parts.add("choice", build(WhereOp, [is_below, scaled, x])).result]
+
+
+def _gelu(op: GeluOp, parts: Parts) -> Results:
+    """`x / 2 * (1 + erf(x / sqrt(2)))`, or `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`."""
+    x = op.input
+    if op.tanh_approximation.value.data:
+        square = parts.add("square", MulOp(x, x)).result
+        cube = parts.add("cube", MulOp(square, x)).result
+        bent = parts.add("bend", MulOp(cube, scalar(parts, "coefficient", 0.044715, x))).result
+        inner = parts.add("inner", AddOp(x, bent)).result
+        argument = parts.add("argument", MulOp(inner, scalar(parts, "factor", math.sqrt(2 / math.pi), x))).result
+        curve: SSAValue = parts.add("tanh", TanhOp(argument)).result
+    else:
+        argument = parts.add("argument", MulOp(x, scalar(parts, "factor", math.sqrt(0.5), x))).result
+        curve = parts.add("erf", ErfOp(argument)).result
+    gate = parts.add("gate", AddOp(curve, scalar(parts, "one", 1.0, x))).result
+    half = parts.add("half", MulOp(x, scalar(parts, "one_half", 0.5, x))).result
+    return [parts.add("product", MulOp(half, gate)).result]
+
+
+COMPOSITES: dict[type[Operation], Decompose] = {
+    HardSigmoidOp: _hard_sigmoid,
+    HardSwishOp: _hard_swish,
+    SwishOp: _swish,
+    MishOp: _mish,
+    SeluOp: _selu,
+    CeluOp: _celu,
+    GeluOp: _gelu,
+}

@@ -1,0 +1,172 @@
+"""Activation functions: elementwise functions after a layer.
+
+Semantics and the defaults of parameters are those of the ONNX operator of the same name. Each is a function of one
+value, so that on 8-bit quantized values it is a table; `nn.prelu` has a slope for each channel besides.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import BoolAttr, FloatAttr, TensorType, f32
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.arithmetic.requantization import Affine
+from qmlir.dialects.nn.base import Kind, NnOp, shapes_agree, tensor_like
+from qmlir.dialects.nn.elementwise.ops import UnaryOp, broadcast_shapes, fixed_output
+from qmlir.dialects.nn.requantize import Accumulator
+from qmlir.ir.builtin_types import AnyTensor, shape_of
+from qmlir.ir.interfaces import QuantizationSlots, Recomputable, Slot
+
+
+@irdl_op_definition
+class ReluOp(UnaryOp, Recomputable):
+    """`max(x, 0)`."""
+
+    name = "nn.relu"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
+    ACCEPTS: ClassVar[Kind] = Kind.NUMBER
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(limits_operand=True)
+
+
+@irdl_op_definition
+class LeakyReluOp(UnaryOp):
+    """`x` from 0 up, `alpha * x` below."""
+
+    name = "nn.leaky_relu"
+
+    alpha = opt_prop_def(FloatAttr, FloatAttr(0.01, f32))
+
+
+@irdl_op_definition
+class PReluOp(NnOp):
+    """`x` from 0 up, `slope * x` below; the slopes broadcast to `x`."""
+
+    name = "nn.prelu"
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"slope": Slot.WEIGHT})
+
+    input = operand_def(TensorType)
+    slope = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        shape = shape_of(self.input)
+        if not shapes_agree(broadcast_shapes(shape, shape_of(self.slope)), shape):
+            raise VerifyException(f"slope of type '{self.slope.type}' must broadcast to the input '{self.input.type}'")
+        return [tensor_like(self.input, shape)]
+
+
+@irdl_op_definition
+class ThresholdedReluOp(UnaryOp):
+    """`x` above `alpha`, 0 elsewhere."""
+
+    name = "nn.thresholded_relu"
+
+    alpha = opt_prop_def(FloatAttr, FloatAttr(1.0, f32))
+
+
+@irdl_op_definition
+class EluOp(UnaryOp):
+    """`x` from 0 up, `alpha * (e^x - 1)` below."""
+
+    name = "nn.elu"
+
+    alpha = opt_prop_def(FloatAttr, FloatAttr(1.0, f32))
+
+
+@irdl_op_definition
+class CeluOp(UnaryOp):
+    """`x` from 0 up, `alpha * (e^(x / alpha) - 1)` below."""
+
+    name = "nn.celu"
+
+    alpha = opt_prop_def(FloatAttr, FloatAttr(1.0, f32))
+
+
+@irdl_op_definition
+class SeluOp(UnaryOp):
+    """`gamma * x` from 0 up, `gamma * alpha * (e^x - 1)` below."""
+
+    name = "nn.selu"
+
+    alpha = opt_prop_def(FloatAttr, FloatAttr(1.6732631921768188, f32))
+    gamma = opt_prop_def(FloatAttr, FloatAttr(1.0507010221481323, f32))
+
+
+@irdl_op_definition
+class SigmoidOp(UnaryOp):
+    """`1 / (1 + e^-x)`."""
+
+    name = "nn.sigmoid"
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(0.0, 1.0)
+
+    def qlinear_bound(self, values: Sequence[Affine]) -> float:
+        return 0.0  # a table, computed when it is made
+
+
+@irdl_op_definition
+class HardSigmoidOp(UnaryOp):
+    """`max(0, min(1, alpha * x + beta))`."""
+
+    name = "nn.hard_sigmoid"
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(0.0, 1.0)
+
+    alpha = opt_prop_def(FloatAttr, FloatAttr(0.2, f32))
+    beta = opt_prop_def(FloatAttr, FloatAttr(0.5, f32))
+
+
+@irdl_op_definition
+class HardSwishOp(UnaryOp):
+    """`x * max(0, min(1, x / 6 + 1 / 2))`; a composite."""
+
+    name = "nn.hard_swish"
+
+
+@irdl_op_definition
+class SwishOp(UnaryOp):
+    """`x * sigmoid(alpha * x)`."""
+
+    name = "nn.swish"
+
+    alpha = opt_prop_def(FloatAttr, FloatAttr(1.0, f32))
+
+
+@irdl_op_definition
+class MishOp(UnaryOp):
+    """`x * tanh(softplus(x))`."""
+
+    name = "nn.mish"
+
+
+@irdl_op_definition
+class TanhOp(UnaryOp):
+    """The hyperbolic tangent."""
+
+    name = "nn.tanh"
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
+
+
+@irdl_op_definition
+class SoftplusOp(UnaryOp):
+    """`ln(1 + e^x)`."""
+
+    name = "nn.softplus"
+
+
+@irdl_op_definition
+class SoftsignOp(UnaryOp):
+    """`x / (1 + |x|)`."""
+
+    name = "nn.softsign"
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
+
+
+@irdl_op_definition
+class GeluOp(UnaryOp):
+    """`x / 2 * (1 + erf(x / sqrt(2)))`, or its tanh approximation; a composite."""
+
+    name = "nn.gelu"
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(flat_below=-4.0)
+    """From -4 on results are -.00013 and nearer to 0, less than half a step of 8 bits over `[-.17, 0]`."""
+
+    tanh_approximation = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))

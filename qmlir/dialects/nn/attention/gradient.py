@@ -1,0 +1,21 @@
+"""The gradient of rotary embedding: what was turned is turned back. Attention has the gradient of its parts."""
+
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects.nn.attention import ops
+from qmlir.dialects.nn.gradient.rules import Backward, Rule, first_only
+from qmlir.dialects.nn.terms import Term
+
+
+def _rotary_embedding(at: Backward, op: ops.RotaryEmbeddingOp, gradient: SSAValue) -> SSAValue:
+    """The same pairs, turned by the opposite angle."""
+    if op.cosines in at.wanted or op.sines in at.wanted:
+        raise at.error("cosines and sines must not depend on the inputs that gradients are computed for")
+    back = -Term(at, op.sines)
+    return at.add(
+        ops.RotaryEmbeddingOp, gradient, op.cosines, back.value, op.positions,
+        size=op.size, interleaved=op.interleaved,
+    ).result  # fmt: skip
+
+
+RULES: dict[type[Operation], Rule] = {ops.RotaryEmbeddingOp: first_only(_rotary_embedding)}

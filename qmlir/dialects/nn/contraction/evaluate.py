@@ -1,0 +1,354 @@
+"""Evaluators of the family `contraction`, on floats and on quantized values."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.exact_sums import as_integers, exact_matmul, sum_dtype
+from qmlir.arithmetic.requantization import accumulator_scale, magnitude, to_f32
+from qmlir.arithmetic.requantization import widened as widened_integers
+from qmlir.dialects.nn.contraction import ops
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.contraction.ops import EinsumOp, values_of
+from qmlir.dialects.nn.evaluation.arrays import columns, is_integral, places, widened, window_view
+from qmlir.dialects.nn.evaluation.parameters import Centred, centred, rescaled, uniform_of
+from qmlir.dialects.nn.result_shapes import Windows, output_size, output_sizes
+from qmlir.dialects.quant.evaluate import dequantize, quantize
+from qmlir.dialects.quant.types import Granularity
+from qmlir.ir.builtin_types import element_of
+from qmlir.ir.evaluation import Evaluator
+from qmlir.text.elements import narrowed
+
+# What matrix products and convolutions compute: sums of products through BLAS, integers exact.
+#
+# f16 and bf16 are computed in f32 and rounded once. Integers wrap to their type as C's do: in f64 where a bound
+# proves that it holds every sum, otherwise in their own type.
+
+COLUMNS_AT_ONCE = 2**24
+"""Elements of windows laid out at a time, or those of one image where it has more; what keeps memory in bounds."""
+
+EXACT_IN_F64 = 2**53
+"""The bound below which f64 holds every integer."""
+
+
+def summable(left: Array, right: Array, terms: int) -> tuple[Array, Array]:
+    """The factors in the type in which sums of `terms` of their products are computed."""
+    if is_integral(left) and magnitude(left) * magnitude(right) * terms < EXACT_IN_F64:
+        return left.astype(np.float64), right.astype(np.float64)
+    return widened(left), widened(right)
+
+
+def settled(total: Array, result: SSAValue, dtype: np.dtype[Any]) -> Array:
+    """A sum of products as elements of `result`, which `dtype` holds: rounded once, or wrapped."""
+    if dtype.kind not in "iu":
+        return total.astype(dtype, copy=False)
+    integers = total.astype(np.int64) if total.dtype == np.float64 else total
+    return narrowed(integers.astype(dtype, copy=False), element_of(result))
+
+
+def _finished(total: Array, bias: Array | None, spatial: int, result: SSAValue, dtype: np.dtype[Any]) -> Array:
+    """`total`, with the bias added in place."""
+    if dtype.kind in "iu":  # a bias may lie beyond the bound of the products
+        total = settled(total, result, dtype)
+    if bias is not None:
+        total += bias.reshape(-1, *(1,) * spatial).astype(total.dtype)
+    return settled(total, result, dtype)
+
+
+def _images_at_once(images: int, each: int) -> int:
+    return max(1, min(images, COLUMNS_AT_ONCE // max(each, 1)))
+
+
+def convolve(data: Array, weight: Array, windows: Windows, groups: int, counts: tuple[int, ...]) -> Array:
+    """The correlation of each group of channels; the sum runs in the type of `data`.
+
+    The windows are laid out as columns, image by image, and multiplied by the kernels. (Measured: for depthwise
+    kernels too this is faster than a sum over shifted products.)
+    """
+    batch, channels = data.shape[:2]
+    outputs = weight.shape[0]
+    terms = math.prod(weight.shape[1:])
+    kernels = weight.reshape(groups, outputs // groups, terms)
+    result = np.empty((batch, groups, outputs // groups, math.prod(counts)), data.dtype)
+    step = _images_at_once(batch, channels * math.prod(windows.kernel) * math.prod(counts))
+    for first in range(0, batch, step):
+        images = slice(first, min(first + step, batch))
+        laid_out = columns(data[images], windows, counts)
+        laid_out = laid_out.reshape(len(laid_out), groups, terms, math.prod(counts))
+        np.matmul(kernels, laid_out, out=result[images])
+    return result.reshape(batch, outputs, *counts)
+
+
+def convolve_transposed(data: Array, weight: Array, windows: Windows, groups: int, sizes: tuple[int, ...]) -> Array:
+    """The transpose of `convolve` as a linear map: every element adds its kernel, weighted, to a result of `sizes`."""
+    batch, channels = data.shape[:2]
+    counts = data.shape[2:]
+    outputs, taps = weight.shape[1], math.prod(weight.shape[2:])
+    kernels = weight.reshape(groups, channels // groups, outputs * taps).swapaxes(1, 2)
+    result = np.zeros((batch, groups * outputs, *sizes), data.dtype)
+    step = _images_at_once(batch, groups * outputs * taps * math.prod(counts))
+    each = (slice(None), slice(None))
+    for first in range(0, batch, step):
+        images = slice(first, min(first + step, batch))
+        flat = data[images].reshape(images.stop - first, groups, channels // groups, math.prod(counts))
+        spread = np.matmul(kernels, flat).reshape(len(flat), groups * outputs, *windows.kernel, *counts)
+        for place in places(windows, sizes, counts):
+            result[(images, slice(None), *place.elements)] += spread[(*each, *place.tap, *place.windows)]
+    return result
+
+
+def _conv(op: ops.ConvOp, data: Array, weight: Array, bias: Array | None) -> tuple[Array]:
+    windows = op.windows_of(weight.shape[2:])
+    counts = output_sizes(data.shape[2:], windows)
+    left, right = summable(data, weight, math.prod(weight.shape[1:]))
+    total = convolve(left, right, windows, op.group_count, counts)
+    return (_finished(total, bias, len(counts), op.result, data.dtype),)
+
+
+def _conv_transpose(op: ops.ConvTransposeOp, data: Array, weight: Array, bias: Array | None) -> tuple[Array]:
+    windows = op.windows_of(weight.shape[2:])
+    sizes = op.output_sizes(data.shape[2:], windows)
+    left, right = summable(data, weight, weight.shape[0] * math.prod(weight.shape[2:]))
+    total = convolve_transposed(left, right, windows, op.group_count, sizes)
+    return (_finished(total, bias, len(sizes), op.result, data.dtype),)
+
+
+def _matmul(op: ops.MatMulOp, lhs: Array, rhs: Array) -> tuple[Array]:
+    left, right = summable(lhs, rhs, lhs.shape[-1])
+    product = np.matmul(left, np.swapaxes(right, -1, -2) if op.is_rhs_transposed else right)
+    return (settled(np.asarray(product), op.result, lhs.dtype),)
+
+
+def _fully_connected(op: ops.FullyConnectedOp, data: Array, weight: Array, bias: Array | None) -> tuple[Array]:
+    left, right = summable(data, weight, weight.shape[1])
+    return (_finished(left @ right.T, bias, 0, op.result, data.dtype),)
+
+
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
+    ops.ConvOp: _conv,
+    ops.ConvTransposeOp: _conv_transpose,
+    ops.MatMulOp: _matmul,
+    ops.FullyConnectedOp: _fully_connected,
+}
+
+
+# What Einstein sums compute; f16 and bf16 in f32, rounded once, integers wrap.
+
+
+def _einsum(op: ops.EinsumOp, arrays: tuple[Array, ...]) -> tuple[Array]:
+    equation = op.parsed
+    equation.shape([array.shape for array in arrays])
+    total = np.asarray(np.einsum(str(equation), *map(widened, arrays), optimize=len(arrays) > 1))
+    result = total.astype(arrays[0].dtype)  # a copy, as NumPy gives a view where it can
+    return (narrowed(result, element_of(op.result)) if is_integral(result) else result,)
+
+
+EINSUM_EVALUATORS: dict[type[Operation], Evaluator] = {ops.EinsumOp: _einsum}
+
+
+# Quantized contractions: exact integer sums of `(qx - zx)(qw - zw)`, through BLAS only where a bound proves it
+# exact.
+#
+# Convolutions become matrix products of the windows, laid out as rows, with the kernels. Weights with a scale for
+# each block have no integer accumulator: their blocks are summed in f32, in an order that is part of the semantics.
+
+Result = tuple[Array] | None
+
+
+def _block_of_each(weight: SSAValue, shape: Sequence[int], axes: Sequence[int]) -> Array:
+    """For each weight along the summed `axes`, flattened, the number of its block in row-major order."""
+    element = uniform_of(weight)
+    sizes = dict(zip(element.axes, element.block_sizes, strict=True))
+    number = np.zeros((), np.int64)
+    for axis in axes:
+        block = sizes.get(axis, shape[axis])
+        number = np.add.outer(number * (shape[axis] // block), np.arange(shape[axis]) // block)
+    return number.reshape(-1)
+
+
+def _sum_of_blocks(left: Array, right: Array, scale: Array, blocks: Array) -> npt.NDArray[np.float32]:
+    """The f32 sum, in ascending order, of the exact sums of blocks.
+
+    `left` is `[…, M, K]`, `right` and `scale` are `[…, K, N]`, `blocks` numbers the block of each of the K terms.
+    """
+    total = np.zeros((), np.float32)
+    for block in np.unique(blocks):
+        (places,) = np.nonzero(blocks == block)
+        partial = to_f32(exact_matmul(left[..., places], right[..., places, :]))
+        total = total + scale[..., places[:1], :] * partial
+    return total
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A contraction as a matrix product: `left` `[…, M, K]` and `right` `[…, K, N]` centred integers.
+
+    `scale` is `f32(s_x * s_w)` in a shape that broadcasts against `right`; `blocks` numbers the block of each of the K
+    terms where the weights have blocks. `arrange` takes `[…, M, N]` to the layout of the result.
+    """
+
+    left: Array
+    right: Array
+    scale: npt.NDArray[np.float32]
+    blocks: Array | None
+    arrange: Callable[[Array], Array]
+
+    def quantized(self, op: contraction.ContractionOp, bias: Array | None = None) -> Result:
+        """The stored result; `bias` broadcasts against it, in integers, or in f32 where there are blocks."""
+        if self.blocks is not None:
+            total = self.arrange(_sum_of_blocks(self.left, self.right, self.scale, self.blocks))
+            return (quantize(total if bias is None else total + bias, uniform_of(op.results[0])),)
+        if self.scale.ndim and self.scale.shape[-2] != 1:
+            return None
+        product = exact_matmul(self.left, self.right)
+        accumulator, scale = self.arrange(product), self.arrange(np.broadcast_to(self.scale, product.shape))
+        return _rescaled(op, accumulator, scale, bias)
+
+
+def _rescaled(op: contraction.ContractionOp, accumulator: Array, scale: Array, bias: Array | None) -> Result:
+    """The stored result of exact sums, to which the integers of a bias are added."""
+    if bias is not None:
+        integers = bias.astype(np.int64)
+        accumulator = widened_integers(accumulator, magnitude(accumulator) + magnitude(integers)) + integers
+    return (rescaled(op, accumulator, scale),)
+
+
+def _operands(x: Centred, w: Centred, terms: int) -> tuple[Array, Array]:
+    dtype = sum_dtype(magnitude(x.integers), magnitude(w.integers), terms)
+    return x.integers.astype(dtype), w.integers.astype(dtype)
+
+
+def _blocks(weight: SSAValue, stored: Array, axes: Sequence[int]) -> Array | None:
+    if uniform_of(weight).granularity is not Granularity.BLOCK:
+        return None
+    return _block_of_each(weight, stored.shape, axes)
+
+
+def _bias(op: contraction.BiasedContractionOp, bias: Array | None, spatial: int) -> Array | None:
+    """The bias in a shape that broadcasts against the result: its integers, or f32 where the weights have blocks."""
+    if bias is None or op.bias is None:
+        return None
+    has_blocks = uniform_of(op.weight).granularity is Granularity.BLOCK
+    values = dequantize(bias, uniform_of(op.bias)) if has_blocks else bias
+    return values.reshape(-1, *(1,) * spatial)
+
+
+def _unchanged(product: Array) -> Array:
+    return product
+
+
+def _quantized_matmul(op: contraction.MatMulOp, lhs: Array, rhs: Array) -> Result:
+    x, w = centred(op.lhs, lhs), centred(op.rhs, rhs)
+    scale = accumulator_scale(x.scale, w.scale)
+    left, right = _operands(x, w, lhs.shape[-1])
+    dropped: list[int] = []
+    if left.ndim == 1:
+        left = left[None, :]
+        dropped.append(-2)
+    if right.ndim == 1:
+        right, scale = right[:, None], scale[:, None] if scale.ndim else scale
+        dropped.append(-1)
+    if op.is_rhs_transposed:
+        right, scale = right.swapaxes(-1, -2), scale.swapaxes(-1, -2) if scale.ndim else scale
+    summed = rhs.ndim - 1 if op.is_rhs_transposed or rhs.ndim == 1 else rhs.ndim - 2
+
+    def arrange(product: Array) -> Array:
+        return product.squeeze(tuple(dropped))
+
+    blocks = _blocks(op.rhs, rhs, (summed,))
+    return _Product(left, right, scale, blocks, arrange if dropped else _unchanged).quantized(op)
+
+
+def _quantized_fully_connected(
+    op: contraction.FullyConnectedOp, data: Array, weight: Array, bias: Array | None
+) -> Result:
+    x, w = centred(op.data, data), centred(op.weight, weight)
+    scale = accumulator_scale(x.scale, w.scale)
+    left, right = _operands(x, w, data.shape[-1])
+    blocks = _blocks(op.weight, weight, (1,))
+    product = _Product(left, right.T, scale.T, blocks, _unchanged)
+    return product.quantized(op, _bias(op, bias, 0))
+
+
+def _columns(data: Array, windows: Windows, groups: int, counts: tuple[int, ...]) -> Array:
+    """The windows as rows: `[groups, N * windows, C / groups * taps]`, padded with 0."""
+    batch, channels = data.shape[:2]
+    spatial = len(counts)
+    view = window_view(data, windows, counts, 0)
+    view = view.reshape(batch, groups, channels // groups, *counts, *windows.kernel)
+    order = (1, 0, *range(3, 3 + spatial), 2, *range(3 + spatial, 3 + 2 * spatial))
+    terms = channels // groups * math.prod(windows.kernel)
+    return view.transpose(order).reshape(groups, batch * math.prod(counts), terms)
+
+
+def _quantized_conv(op: contraction.ConvOp, data: Array, weight: Array, bias: Array | None) -> Result:
+    x, w = centred(op.data, data), centred(op.weight, weight)
+    groups, kernel = op.groups.value.data, weight.shape[2:]
+    windows = Windows.of(kernel, values_of(op.strides), values_of(op.dilations), values_of(op.pads))
+    counts = tuple(output_size(size, windows, axis) for axis, size in enumerate(data.shape[2:]))
+    batch, rows, terms = data.shape[0], weight.shape[0] // groups, math.prod(weight.shape[1:])
+    left, right = _operands(x, w, terms)
+    scale = accumulator_scale(x.scale, w.scale)
+    if scale.ndim:
+        scale = scale.reshape(groups, rows, -1).swapaxes(1, 2)
+
+    def arrange(product: Array) -> Array:
+        moved = product.reshape(groups, batch, *counts, rows)
+        return np.moveaxis(moved, (0, -1), (1, 2)).reshape(batch, groups * rows, *counts)
+
+    product = _Product(
+        _columns(left, windows, groups, counts),
+        right.reshape(groups, rows, terms).swapaxes(1, 2),
+        scale,
+        _blocks(op.weight, weight, range(1, weight.ndim)),
+        arrange,
+    )
+    return product.quantized(op, _bias(op, bias, len(counts)))
+
+
+def _quantized_conv_transpose(
+    op: contraction.ConvTransposeOp, data: Array, weight: Array, bias: Array | None
+) -> Result:
+    x, w = centred(op.data, data), centred(op.weight, weight)
+    windows, groups, spatial = op.windows_of(weight.shape[2:]), op.group_count, data.ndim - 2
+    left, right = _operands(x, w, weight.shape[0] // groups * math.prod(weight.shape[2:]))
+    sizes = op.output_sizes(data.shape[2:], windows)
+    element = uniform_of(op.weight)
+    if element.granularity is Granularity.BLOCK:
+        numbers, own = op.block_numbers(element), op.by_output(accumulator_scale(x.scale, w.scale))
+        rows, total = op.by_output(numbers)[0], np.zeros((), np.float32)
+        for block in np.unique(numbers):
+            part = np.where(numbers == block, right, np.zeros((), right.dtype))
+            scale = own[:, np.argmax(rows == block)].reshape(-1, *(1,) * spatial)
+            total = total + scale * to_f32(as_integers(convolve_transposed(left, part, windows, groups, sizes)))
+        bias = _bias(op, bias, spatial)
+        return (quantize(total if bias is None else total + bias, uniform_of(op.result)),)
+    accumulator = as_integers(convolve_transposed(left, right, windows, groups, sizes))
+    scale = op.of_channels(accumulator_scale(x.scale, w.scale)).reshape(-1, *(1,) * spatial)
+    return _rescaled(op, accumulator, scale, _bias(op, bias, spatial))
+
+
+def _quantized_einsum(op: EinsumOp, arrays: tuple[Array, ...]) -> Result:
+    """The exact sum of the products of one operand or two, or of what one of them has."""
+    factors = [centred(value, stored) for value, stored in zip(op.inputs, arrays, strict=True)]
+    equation, scales = op.parsed, [factor.scale for factor in factors]
+    equation.shape([array.shape for array in arrays])
+    bound = math.prod(magnitude(factor.integers) for factor in factors) * math.prod(array.size for array in arrays)
+    total = np.asarray(np.einsum(str(equation), *(widened_integers(factor.integers, bound) for factor in factors)))
+    scale = accumulator_scale(*scales) if len(scales) > 1 else scales[0]
+    return (rescaled(op, total, scale),)
+
+
+QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
+    EinsumOp: _quantized_einsum,
+    contraction.MatMulOp: _quantized_matmul,
+    contraction.FullyConnectedOp: _quantized_fully_connected,
+    contraction.ConvOp: _quantized_conv,
+    contraction.ConvTransposeOp: _quantized_conv_transpose,
+}

@@ -1,0 +1,227 @@
+"""Einstein sums, operand after operand: what only one operand has is summed first, then pairs are matrix products.
+
+Labels are the axes: `...` stands for labels of its own, counted from the last axis, whose sizes broadcast.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import AnyFloat, IntegerType, f64, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from qmlir.arithmetic.requantization import accumulator_scale
+from qmlir.dialects.kernel.lowering import quantized
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
+from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.nn.base import computing_type
+from qmlir.dialects.nn.contraction import ops
+from qmlir.dialects.nn.contraction.lower_products import Factor, MatrixProduct, finish_plain
+from qmlir.dialects.nn.contraction.ops import ELLIPSIS, Equation
+from qmlir.dialects.nn.lowering.indexing import axes_map
+from qmlir.ir.builtin_types import element_of, shape_of
+
+Labels = tuple[str, ...]
+
+LARGEST = (1 << 63) - 1
+"""The largest sum of quantized values."""
+
+
+@dataclass(frozen=True)
+class _Term:
+    """A tensor with a label for each of its axes, all of them different, none of size 1 that broadcasts."""
+
+    value: SSAValue
+    labels: Labels
+
+
+def _labels(term: str, rank: int) -> Labels:
+    before, dots, after = term.partition(ELLIPSIS)
+    count = rank - len(before) - len(after) if dots else 0
+    return (*before, *(f".{place}" for place in reversed(range(count))), *after)
+
+
+def _result_labels(equation: Equation, operands: Sequence[Labels]) -> Labels:
+    before, dots, after = equation.result.partition(ELLIPSIS)
+    dotted = sorted({each for labels in operands for each in labels if each.startswith(".")}, key=_from_last)
+    return (*before, *(dotted if dots else ()), *after)
+
+
+def _from_last(label: str) -> int:
+    return -int(label[1:])
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Where to build, the sizes of the labels, and whether integers have no sign."""
+
+    at: Lowering
+    sizes: dict[str, int]
+    computing: Attribute
+    """The type that intermediate tensors have."""
+    unsigned: bool
+
+    def _mapped(self, term: _Term, over: Labels) -> AffineMap:
+        """From iterators over the labels `over` to a term."""
+        places = [
+            AffineExpr.dimension(over.index(label)) if size == self.sizes[label] else AffineExpr.constant(0)
+            for label, size in zip(term.labels, shape_of(term.value), strict=True)
+        ]
+        return AffineMap(len(over), 0, tuple(places))
+
+    def combined(self, terms: Sequence[_Term], kept: Labels, element: Attribute) -> SSAValue:
+        """The sum over all labels but `kept` of the products of the terms."""
+        given = {
+            label: None
+            for term in terms
+            for label, size in zip(term.labels, shape_of(term.value), strict=True)
+            if size == self.sizes[label]  # the others broadcast: there is nothing to run over
+        }
+        over = (*kept, *(label for label in given if label not in kept))
+        inputs = [Input(term.value, self._mapped(term, over), self.unsigned) for term in terms]
+        shape = [self.sizes[label] for label in kept]
+
+        def multiplied(scalars: Sequence[Scalar], wide: Attribute) -> Scalar:
+            product, *rest = (scalar.to(wide, self.unsigned) for scalar in scalars)
+            for each in rest:
+                product = product * each
+            return product
+
+        computing = self.computing
+        if len(over) == len(kept):
+            return self.at.compute(
+                inputs, shape, element, lambda *scalars: multiplied(scalars, computing).to(element, self.unsigned)
+            )
+        wide = f64 if isinstance(computing, AnyFloat) else i64
+        output = self.at.fill(shape, wide, 0), axes_map(len(over), range(len(kept)))
+
+        def add(*scalars: Scalar) -> Scalar:
+            *own, so_far = scalars
+            return so_far + multiplied(own, wide)
+
+        total = self.at.generic(inputs, [output], add)[0]
+        if wide == element:
+            return total
+        whole = Input(total, AffineMap.identity(len(shape)))
+
+        def rounded(sum_: Scalar) -> Scalar:
+            return sum_.to(element, self.unsigned)
+
+        return self.at.compute([whole], shape, element, rounded)
+
+
+def _alone(sums: _Sums, term: _Term, needed: Callable[[str], bool]) -> _Term:
+    """A term without the labels that no other term needs, without diagonals, and without sizes that broadcast."""
+    full = {label for label, size in zip(term.labels, shape_of(term.value), strict=True) if size == sums.sizes[label]}
+    kept = tuple(dict.fromkeys(label for label in term.labels if needed(label) and label in full))
+    if kept == term.labels:
+        return term
+    return _Term(sums.combined([term], kept, sums.computing), kept)
+
+
+def _as_one_type(sums: _Sums, terms: Sequence[_Term]) -> list[_Term]:
+    """Two terms with elements of one type, that in which is computed where they differ."""
+    if len({element_of(term.value) for term in terms}) == 1:
+        return list(terms)
+    return [
+        term
+        if element_of(term.value) == sums.computing
+        else _Term(sums.combined([term], term.labels, sums.computing), term.labels)
+        for term in terms
+    ]
+
+
+def _pair(sums: _Sums, terms: Sequence[_Term], kept: Labels) -> _Term:
+    """The product of two terms, summed over the labels that are not `kept`: a matrix product where there are any."""
+    left, right = _as_one_type(sums, terms)
+    shared = [label for label in left.labels if label in right.labels]
+    summed = [label for label in shared if label not in kept]
+    batch = [label for label in shared if label in kept]
+    rows = [label for label in left.labels if label not in shared]
+    columns = [label for label in right.labels if label not in shared]
+    labels = (*batch, *rows, *columns)
+    if not summed:
+        ordered = tuple(label for label in kept if label in labels)
+        return _Term(sums.combined([left, right], ordered, sums.computing), ordered)
+    product = MatrixProduct(*(
+        Factor(_matrix(sums, each, (batch, own, summed)), None, sums.unsigned, np.zeros(1, np.int64))
+        for each, own in ((left, rows), (right, columns))
+    ))  # fmt: skip
+    value = finish_plain(sums.at, product, sums.computing)
+    return _Term(sums.at.reshape(value, [sums.sizes[label] for label in labels]), labels)
+
+
+def _matrix(sums: _Sums, term: _Term, parts: tuple[Sequence[str], Sequence[str], Sequence[str]]) -> SSAValue:
+    """A term as `[batch, rows, terms]`."""
+    order = [term.labels.index(label) for part in parts for label in part]
+    shape = [prod(sums.sizes[label] for label in part) for part in parts]
+    return sums.at.reshape(sums.at.transpose(term.value, order), shape)
+
+
+def _centred(at: Lowering, value: SSAValue, wide: IntegerType) -> SSAValue:
+    """The exact integers `q - z` of a quantized operand."""
+    shape = shape_of(value)
+    reading = quantized.centred(at, value, AffineMap.identity(len(shape)))
+    return at.compute(reading.inputs, shape, wide, lambda *scalars: reading.read(scalars).to(wide))
+
+
+def _rescaled(op: ops.EinsumOp, at: Lowering) -> Sequence[SSAValue]:
+    """Of quantized values: the sum of the products of `q - z` in 64 bits, requantized."""
+    elements = [element for value in op.inputs if (element := quantized.uniform_element(at, value)) is not None]
+    wide = IntegerType(16 if max(element.bits for element in elements) < 16 else 64)
+    scales = [np.float32(element.scale) for element in elements]
+    largest = prod((1 << element.bits) - 1 for element in elements) * prod(_sizes(op).values())
+    if largest > LARGEST:
+        raise at.error(f"cannot be compiled: sums up to {largest} overflow 64 bits; use types with fewer bits")
+    total = _summed(op, at, [_centred(at, value, wide) for value in op.inputs], i64)
+    scale = accumulator_scale(*scales) if len(scales) > 1 else scales[0]
+    identity = AffineMap.identity(len(at.result_shape()))
+    writing = quantized.requantizing(at, 0, scale, largest, identity)
+    reading = quantized.ScalarRead((Input(total, identity),), lambda scalars: scalars[0])
+
+    def unchanged(integer: Scalar) -> Scalar:
+        return integer
+
+    return (quantized.compute(at, [reading], writing, unchanged),)
+
+
+def _einsum(op: ops.EinsumOp, at: Lowering) -> Sequence[SSAValue]:
+    if quantized.uniform_element(at, op.inputs[0]) is not None:
+        return _rescaled(op, at)
+    return (_summed(op, at, [at.value(value) for value in op.inputs], at.result_element()),)
+
+
+def _sizes(op: ops.EinsumOp) -> dict[str, int]:
+    """The size of each label."""
+    sizes: dict[str, int] = {}
+    for term, value in zip(op.parsed.operands, op.inputs, strict=True):
+        shape = shape_of(value)
+        for label, size in zip(_labels(term, len(shape)), shape, strict=True):
+            sizes[label] = size if sizes.get(label, 1) == 1 else sizes[label]
+    return sizes
+
+
+def _summed(op: ops.EinsumOp, at: Lowering, values: Sequence[SSAValue], element: Attribute) -> SSAValue:
+    """The sum that the equation states, of plain values, in elements of one type."""
+    equation = op.parsed
+    operands = [_labels(term, len(shape_of(value))) for term, value in zip(equation.operands, values, strict=True)]
+    result, sizes = _result_labels(equation, operands), _sizes(op)
+    is_unsigned = quantized.uniform_element(at, op.inputs[0]) is None and at.signedness(op.inputs[0])
+    sums = _Sums(at, sizes, computing_type(element), is_unsigned)
+    terms = [_Term(value, labels) for value, labels in zip(values, operands, strict=True)]
+
+    def needed_behind(place: int, label: str) -> bool:
+        return label in result or any(label in labels for labels in operands[place + 1 :])
+
+    found = _alone(sums, terms[0], lambda label: needed_behind(0, label))
+    for place, term in enumerate(terms[1:], 1):
+        needed = {label for label in sizes if needed_behind(place, label)}
+        own = _alone(sums, term, (needed | set(found.labels)).__contains__)
+        both = dict.fromkeys((*result, *found.labels, *own.labels))
+        found = _pair(sums, [found, own], tuple(label for label in both if label in needed))
+    return sums.combined([found], result, element)
+
+
+LOWERINGS: dict[type[Operation], Lower] = {ops.EinsumOp: _einsum}

@@ -1,0 +1,515 @@
+"""Lowering of matrix products and convolutions to contractions, and of weights with a scale for each block."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import AnyFloat, IntegerType, TensorType, f32, f64, i32, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint
+
+from qmlir.arithmetic.arrays import Array, integer_limits
+from qmlir.arithmetic.requantization import accumulator_scale
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp, zero_point_type
+from qmlir.dialects.kernel.lowering import quantized
+from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, unchanged
+from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
+from qmlir.dialects.kernel.ops import YieldOp
+from qmlir.dialects.nn.contraction import ops
+from qmlir.dialects.nn.lowering.indexing import axes_map
+from qmlir.dialects.quant.infer import broadcast_parameters
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import as_integer, element_of, shape_of
+from qmlir.text.elements import dense_dtype, integers_of
+
+# Sums of products as `kernel` contractions: two factors, the type that holds every sum, and a region for each sum.
+#
+# The sum is taken in i32 where a bound over the stored types, and over the weights where they are constant, proves
+# that it holds every one, and in i64 otherwise. Plain integers whose sums may exceed that wrap, as those of `nn` do.
+
+LARGEST = (1 << 31) - 1
+"""The largest sum that i32 holds."""
+
+_LARGEST_WIDE = (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A factor of the products: stored integers, or plain numbers, in the layout that the kernel reads."""
+
+    value: SSAValue
+    element: UniformQuantizedType | None
+    is_unsigned: bool
+    zero_points: Array
+    """Those of the output channels, or one for all."""
+    known: Array | None = None
+    """The stored elements in the layout of the kernel, where they are constant."""
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The smallest and largest stored integer: of a constant those that are there, otherwise all of its type.
+
+        A narrower range of a quantized type is what its maker promised, and an argument may break the promise.
+        """
+        integer = as_integer(element_of(self.value))
+        assert integer is not None
+        if self.known is not None and self.known.size:
+            stored = integers_of(self.known, integer, is_unsigned=self.is_unsigned)
+            return int(stored.min()), int(stored.max())
+        return integer_limits(integer.width.data, is_signed=not self.is_unsigned)
+
+    def largest(self) -> int:
+        """A bound of `|q - z|`."""
+        low, high = self.limits
+        return max(abs(int(limit) - int(zero)) for limit in (low, high) for zero in np.unique(self.zero_points))
+
+    def at_value(self, value: SSAValue, known: Array | None = None) -> "Factor":
+        """The same factor in another layout."""
+        return replace(self, value=value, known=known)
+
+
+def factor(at: Lowering, value: SSAValue) -> Factor:
+    """An operand as a factor, in its own layout."""
+    element = quantized.uniform_element(at, value)
+    zero_points = np.zeros(1, np.int64) if element is None else element.zero_points.reshape(-1)
+    return Factor(at.value(value), element, at.signedness(value), zero_points, at.known(value))
+
+
+def arranged(at: Lowering, own: Factor, order: Sequence[int]) -> Factor:
+    """A factor with its axes in another order: a new constant where it is one."""
+    if tuple(order) == tuple(range(len(order))):
+        return own
+    if own.known is None:
+        return own.at_value(at.transpose(own.value, order))
+    known = np.ascontiguousarray(own.known.transpose(order))
+    return own.at_value(at.constant(known, element_of(own.value)), known)
+
+
+def _zero_points(at: Lowering, per_channel: Array) -> SSAValue:
+    """The zero points of the weights of each output channel, as a constant that holds all of them."""
+    element = zero_point_type(per_channel.tolist())
+    return at.constant(per_channel.astype(dense_dtype(element)), element)
+
+
+@dataclass(frozen=True)
+class Contraction(ABC):
+    """A contraction of two factors; its sums have the output channels last."""
+
+    x: Factor
+    w: Factor
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the sums."""
+
+    @property
+    @abstractmethod
+    def terms(self) -> int:
+        """How many products each sum has."""
+
+    @abstractmethod
+    def operation(self, *operands: Any, **named: Any) -> ContractionOp:
+        """The kernel of these operands."""
+
+    @abstractmethod
+    def wrapped(self, at: Lowering, wide: IntegerType) -> SSAValue:
+        """The sums modulo the width of `wide`, as a structured operation."""
+
+    @abstractmethod
+    def rows(self, known: Array) -> Array:
+        """Constant weights as `[…, channels, terms]`."""
+
+    @property
+    def channel_map(self) -> AffineMap:
+        """From the dimensions of the sums to the output channel."""
+        return axes_map(len(self.shape), [len(self.shape) - 1])
+
+    @cached_property
+    def _largest_weights(self) -> int:
+        """A bound of the sum of `|q - z|` over the weights of one output channel, all of which are read once."""
+        if self.w.known is None:
+            return self.w.largest() * self.terms
+        rows = integers_of(self.rows(self.w.known), element_of(self.w.value), is_unsigned=self.w.is_unsigned)
+        zero_points = self.w.zero_points.reshape(-1, 1) if self.w.zero_points.size > 1 else self.w.zero_points
+        return int(np.abs(rows - zero_points).sum(axis=-1).max(initial=0))
+
+    def largest(self) -> int:
+        """A bound of the absolute value of every sum."""
+        return self.x.largest() * self._largest_weights
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the products are floats."""
+        return isinstance(element_of(self.x.value), AnyFloat)
+
+    def accumulator(self) -> IntegerType | AnyFloat:
+        """The type in which the products are summed: integers are exact, or wrap in i64."""
+        element = element_of(self.x.value)
+        if isinstance(element, AnyFloat):
+            return f64 if element == f64 else f32
+        return i32 if self.largest() <= LARGEST else i64
+
+    def build(
+        self, at: Lowering, element: Attribute, epilogue: Sequence[Input], body: Callable[..., Scalar]
+    ) -> SSAValue:
+        """The kernel, whose region is `body` of the sum and of one element of each epilogue operand."""
+        accumulator = self.accumulator()
+        if not self.is_float and self.largest() > _LARGEST_WIDE:
+            return self._build_wrapped(at, element, epilogue, body)
+        block = Block(arg_types=[accumulator, *(element_of(each.value) for each in epilogue)])
+        builder = ArithBuilder(Builder(InsertPoint.at_end(block)))
+        flags = [False, *(each.unsigned for each in epilogue)]
+        arguments = [Scalar(argument, builder, flag) for argument, flag in zip(block.args, flags, strict=True)]
+        block.add_op(YieldOp(body(*arguments).value))
+        per_channel = self.w.zero_points
+        has_several = bool((per_channel != per_channel[0]).any())
+        op = self.operation(
+            self.x.value,
+            self.w.value,
+            Region(block),
+            result_type=TensorType(element, self.shape),
+            epilogue=[(each.value, each.map_) for each in epilogue],
+            weight_zero_points=_zero_points(at, per_channel) if has_several else None,
+            zero_points=(int(self.x.zero_points[0]), 0 if has_several else int(per_channel[0])),
+            unsigned=(self.x.is_unsigned, self.w.is_unsigned),
+        )
+        return at.insert(op)
+
+    def _build_wrapped(
+        self, at: Lowering, element: Attribute, epilogue: Sequence[Input], body: Callable[..., Scalar]
+    ) -> SSAValue:
+        if self.x.element is not None:
+            raise at.error(
+                f"cannot be compiled: sums of {self.terms} products up to {self.largest()} overflow 64 bits; "
+                "use types with fewer bits"
+            )
+        sums = Input(self.wrapped(at, i64), axes_map(len(self.shape), range(len(self.shape))))
+        return at.compute([sums, *epilogue], self.shape, element, body)
+
+    def _multiplied(
+        self,
+        at: Lowering,
+        wide: IntegerType,
+        shape: Sequence[int],
+        maps: tuple[AffineMap, AffineMap, AffineMap],
+        w: SSAValue,
+    ) -> SSAValue:
+        x_map, w_map, sum_map = maps
+        inputs = [Input(self.x.value, x_map, self.x.is_unsigned), Input(w, w_map, self.w.is_unsigned)]
+
+        def body(left: Scalar, right: Scalar, so_far: Scalar) -> Scalar:
+            return so_far + left.to(wide) * right.to(wide)
+
+        return at.generic(inputs, [(at.fill(shape, wide, 0), sum_map)], body)[0]
+
+
+@dataclass(frozen=True)
+class MatrixProduct(Contraction):
+    """`x` `[…, M, K]` by `w` `[…, N, K]`, whose batches are the first ones of `x`."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (*shape_of(self.x.value)[:-1], shape_of(self.w.value)[-2])
+
+    @property
+    def terms(self) -> int:
+        return shape_of(self.x.value)[-1]
+
+    def operation(self, *operands: Any, **named: Any) -> ContractionOp:
+        return MatMulOp(*operands, **named)
+
+    def rows(self, known: Array) -> Array:
+        return known
+
+    def wrapped(self, at: Lowering, wide: IntegerType) -> SSAValue:
+        rank = len(self.shape)
+        x_map = axes_map(rank + 1, [*range(rank - 1), rank])
+        w_map = axes_map(rank + 1, [*range(len(shape_of(self.w.value)) - 2), rank - 1, rank])
+        maps = (x_map, w_map, axes_map(rank + 1, range(rank)))
+        return self._multiplied(at, wide, self.shape, maps, self.w.value)
+
+
+@dataclass(frozen=True)
+class Convolution(Contraction):
+    """`x` `[N, spatial…, C]`, padded, by `w` `[O, taps…, C / groups]`; `counts` windows along each spatial axis."""
+
+    counts: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    groups: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (shape_of(self.x.value)[0], *self.counts, shape_of(self.w.value)[0])
+
+    @property
+    def terms(self) -> int:
+        return math.prod(shape_of(self.w.value)[1:])
+
+    def operation(self, *operands: Any, **named: Any) -> ContractionOp:
+        return ConvOp(*operands, **named, properties=ConvOp.windows(self.strides, self.dilations, self.groups))
+
+    def rows(self, known: Array) -> Array:
+        return known.reshape(known.shape[0], -1)
+
+    def wrapped(self, at: Lowering, wide: IntegerType) -> SSAValue:
+        """Over the iterators `[N, windows…, group, channel, taps…, C / groups]`."""
+        spatial, channels, *taps = len(self.counts), *shape_of(self.w.value)
+        count = 4 + 2 * spatial
+        dims = [AffineExpr.dimension(axis) for axis in range(count)]
+        group, first_tap, term = 1 + spatial, 3 + spatial, count - 1
+        places = [
+            dims[1 + axis] * self.strides[axis] + dims[first_tap + axis] * self.dilations[axis]
+            for axis in range(spatial)
+        ]
+        channel = dims[group] * taps[-1] + dims[term] if self.groups > 1 else dims[term]
+        x_map = AffineMap(count, 0, (dims[0], *places, channel))
+        w_map = axes_map(count, range(group, count))
+        shape = (*self.shape[:-1], self.groups, channels // self.groups)
+        w = at.reshape(self.w.value, (self.groups, channels // self.groups, *taps))
+        sums = self._multiplied(at, wide, shape, (x_map, w_map, axes_map(count, range(first_tap))), w)
+        return at.reshape(sums, self.shape)
+
+
+def finish_plain(at: Lowering, found: Contraction, element: Attribute, biases: Sequence[Input] = ()) -> SSAValue:
+    """The sums of plain numbers, with a bias where there is one, rounded once to `element`, or wrapped."""
+
+    def body(accumulator: Scalar, *scalars: Scalar) -> Scalar:
+        total = accumulator + scalars[0].to(accumulator.type) if scalars else accumulator
+        return total.to(element)
+
+    return found.build(at, element, biases, body)
+
+
+# Contractions whose weights have a scale for each block: the exact sum of each block, then an f32 sum over the
+# blocks.
+#
+# Each block is a matrix product of a batch, which its own scale takes to f32; the sum runs over the blocks in
+# ascending order from 0, the bias is added last, and the total is quantized. A convolution lays out its windows
+# first, by blocks.
+
+
+def uniform_type(at: Lowering, weight: SSAValue) -> UniformQuantizedType:
+    """The type of a value that is quantized."""
+    element = quantized.uniform_element(at, weight)
+    assert element is not None
+    return element
+
+
+def _parameters(at: Lowering, weight: SSAValue) -> tuple[Array, Array]:
+    """The scale and the zero point of every weight."""
+    shape = shape_of(weight)
+    scales, zero_points = broadcast_parameters(uniform_type(at, weight), shape)
+    return np.broadcast_to(scales, shape), np.broadcast_to(zero_points, shape)
+
+
+def _with_one_zero_point(at: Lowering, weight: SSAValue) -> Factor:
+    """The weights in their own layout; where blocks have zero points of their own, wider integers without them."""
+    element, own, known = uniform_type(at, weight), at.value(weight), at.known(weight)
+    zero_points = np.unique(element.zero_points)
+    if zero_points.size == 1:
+        return Factor(own, element, at.signedness(weight), zero_points, known)
+    wide = IntegerType(16 if element.bits < 16 else 32 if element.bits < 32 else 64)
+    none = np.zeros(1, np.int64)
+    if known is not None:
+        integers = integers_of(known, element_of(own), is_unsigned=at.signedness(weight))
+        centred = (integers - _parameters(at, weight)[1]).astype(f"i{wide.bitwidth // 8}")
+        return Factor(at.constant(centred, wide), element=None, is_unsigned=False, zero_points=none, known=centred)
+    shape = shape_of(own)
+    reading = quantized.centred(at, weight, AffineMap.identity(len(shape)))
+    value = at.compute(reading.inputs, shape, wide, lambda *scalars: reading.read(scalars).to(wide))
+    return Factor(value, element=None, is_unsigned=False, zero_points=none)
+
+
+def _laid_out(at: Lowering, own: Factor, shapes: Sequence[Sequence[int]], order: Sequence[int]) -> Factor:
+    """A factor under the first of two shapes, its axes in another order, under the second shape."""
+    first, second = shapes
+    if own.known is None:
+        return own.at_value(at.reshape(at.transpose(at.reshape(own.value, first), order), second))
+    known = np.ascontiguousarray(own.known.reshape(first).transpose(order).reshape(second))
+    return own.at_value(at.constant(known, element_of(own.value)), known)
+
+
+def _of_each_block(at: Lowering, x: Factor, w: Factor, scale: Array) -> SSAValue:
+    """`f32(s_x * s_b) * f32(a_b)` for `x` `[…, M, K]`, `w` `[…, N, K]` and `scale` `[…, N]`, a batch for each block."""
+    assert x.element is not None
+    product = MatrixProduct(x, w)
+    rank = len(product.shape)
+    map_ = axes_map(rank, [*range(rank - 2), rank - 1])
+    scales = np.asarray(accumulator_scale(x.element.scales.reshape(()), scale), np.float32)
+    factor = quantized.parameter(at, scales, f32, map_)
+
+    def body(accumulator: Scalar, *scalars: Scalar) -> Scalar:
+        return factor.of(scalars, accumulator) * accumulator.to(f32)
+
+    return product.build(at, f32, factor.inputs, body)
+
+
+def _summed(at: Lowering, parts: SSAValue, order: Sequence[int]) -> SSAValue:
+    """The f32 sum of `parts` over the axes that are not in `order`, that of the result, in ascending order from 0."""
+    shape, rank = shape_of(parts), len(shape_of(parts))
+    init = at.fill([shape[each] for each in order], f32, 0.0)
+
+    def add(part: Scalar, so_far: Scalar) -> Scalar:
+        return so_far + part
+
+    part = Input(parts, AffineMap.identity(rank))
+    return at.generic([part], [(init, axes_map(rank, order))], add)[0]
+
+
+def _quantized(at: Lowering, total: Input, bias: SSAValue | None, channel_axis: int = 1) -> SSAValue:
+    """The f32 totals, with a bias for each channel, in the type of the result."""
+    result = at.op.results[0]
+    element, shape = uniform_type(at, result), at.result_shape()
+    identity = AffineMap.identity(len(shape))
+    writing = quantized.quantizing(at, element, shape, identity, is_rounded=True)
+    readings = [quantized.ScalarRead((total,), lambda scalars: scalars[0])]
+    if bias is not None:
+        readings.append(quantized.real(at, bias, axes_map(len(shape), [channel_axis])))
+
+    def add(sum_: Scalar, *offset: Scalar) -> Scalar:
+        return sum_.to(offset[0].type) + offset[0] if offset else sum_
+
+    return quantized.compute(at, readings, writing, add)
+
+
+def matrix_product(
+    at: Lowering, x: Factor, weight: SSAValue, order: Sequence[int], bias: SSAValue | None = None
+) -> SSAValue:
+    """The product of `x` `[…, M, K]` and of weights whose axes are `[…, N, K]` in `order`, vectors as one row."""
+    element, own = uniform_type(at, weight), _with_one_zero_point(at, weight)
+    shape = shape_of(weight)
+    columns = (1, *shape) if len(shape) == 1 else shape
+    arranged = [columns[axis] for axis in order]
+    *batches, rows, terms = shape_of(x.value)
+    of_blocks = dict(zip(element.axes, element.block_sizes, strict=True))
+    size = of_blocks.get(order[-1] - (len(columns) - len(shape)), terms)
+    count = terms // size
+    scales = _parameters(at, weight)[0].reshape(columns).transpose(order)[..., ::size]
+    if math.prod(arranged[:-2]) == 1:
+        batches, rows, arranged = [], math.prod(batches) * rows, arranged[-2:]
+        scales = scales.reshape(arranged[0], count)
+    own = own.at_value(at.reshape(own.value, columns), None if own.known is None else own.known.reshape(columns))
+    rank = len(arranged)
+    turned = (*range(rank - 2), rank - 1, rank - 2, rank)  # […, N, B, K] to […, B, N, K]
+    split = [*arranged[:-1], count, size]
+    in_order = _laid_out(at, own, (columns, arranged), order)
+    w = _laid_out(at, in_order, (split, [split[axis] for axis in turned]), turned)
+    by_block = [*batches, count, arranged[-2], size]
+    if shape_of(w.value) != tuple(by_block):
+        w = w.at_value(at.expand(w.value, by_block))
+    rank = len(by_block) - 1
+    turned = (*range(rank - 2), rank - 1, rank - 2, rank)
+    data = at.transpose(at.reshape(x.value, [*batches, rows, count, size]), turned)
+    parts = _of_each_block(at, x.at_value(data), w, scales.swapaxes(-1, -2))
+    total = _summed(at, parts, [each for each in range(len(by_block)) if each != len(batches)])
+    whole = at.reshape(total, at.result_shape())
+    rank = len(at.result_shape())
+    return _quantized(at, Input(whole, AffineMap.identity(rank)), bias, rank - 1)
+
+
+# --- Convolutions -----------------------------------------------------------------------------------------------------
+
+
+Reading = Callable[[int, AffineExpr, AffineExpr], AffineExpr]
+"""Which element of padded data, along a spatial axis, an element of the kernel meets for one of the result."""
+
+
+def _windows(
+    at: Lowering, groups: int, padded: SSAValue, counts: Sequence[int], sizes: Sequence[int], reading: Reading
+) -> SSAValue:
+    """The windows of channels-last data, `[group, blocks…, N, windows…, terms of a block…]`.
+
+    Blocks and their terms run along the channels of a group, then along the kernel.
+    """
+    spatial = len(sizes) - 1
+    batch, *_, channels = shape_of(padded)
+    shape = (groups, *counts, batch, *at.result_shape()[2:], *sizes)
+    dims = [AffineExpr.dimension(axis) for axis in range(len(shape))]
+    group, blocks, image = dims[0], dims[1 : 2 + spatial], dims[2 + spatial]
+    places, terms = dims[3 + spatial : 3 + 2 * spatial], dims[3 + 2 * spatial :]
+    channel = group * (channels // groups) + blocks[0] * sizes[0] + terms[0]
+    along = [
+        reading(axis, places[axis], blocks[1 + axis] * sizes[1 + axis] + terms[1 + axis]) for axis in range(spatial)
+    ]
+    map_ = AffineMap(len(shape), 0, (image, *along, channel))
+    return at.compute([Input(padded, map_)], shape, element_of(padded), unchanged)
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """How many blocks the weights have along each summed axis, the channels of a group first, and of which size."""
+
+    counts: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+    @staticmethod
+    def of(element: UniformQuantizedType, axes: Sequence[int], terms: Sequence[int]) -> "_Blocks":
+        """The blocks along the summed `axes`, which have so many `terms`."""
+        known = dict(zip(element.axes, element.block_sizes, strict=True))
+        sizes = tuple(known.get(axis, size) for axis, size in zip(axes, terms, strict=True))
+        return _Blocks(tuple(size // block for size, block in zip(terms, sizes, strict=True)), sizes)
+
+    def pairs(self, first: int = 0) -> list[int]:
+        """Number and size, axis by axis."""
+        return [each for pair in zip(self.counts[first:], self.sizes[first:], strict=True) for each in pair]
+
+
+def _convolved(
+    op: ops.WindowedContractionOp,
+    at: Lowering,
+    padded: Factor,
+    blocks: _Blocks,
+    weights: tuple[Sequence[int], Sequence[int]],
+    reading: Reading,
+) -> SSAValue:
+    """The sums of windows of padded, channels-last data.
+
+    `weights` is the shape of the weights with each axis split, and the order `[G, blocks…, O, terms of a block…]`.
+    """
+    own, (split, order) = _with_one_zero_point(at, op.weight), weights
+    groups, results = op.group_count, at.result_shape()
+    rows, count, size = results[0] * math.prod(results[2:]), math.prod(blocks.counts), math.prod(blocks.sizes)
+    shape = (groups, count, results[1] // groups, size)
+    w = _laid_out(at, own, (split, shape), order)
+    scales = _parameters(at, op.weight)[0].reshape(split).transpose(order).reshape(shape)[..., 0]
+    windows = _windows(at, groups, padded.value, blocks.counts, blocks.sizes, reading)
+    x = padded.at_value(at.reshape(windows, (groups, count, rows, size)))
+    total = _summed(at, _of_each_block(at, x, w, scales), (2, 0, 3))
+    last = at.reshape(total, (results[0], *results[2:], results[1]))
+    rank = len(results)
+    return _quantized(at, Input(last, axes_map(rank, [0, *range(2, rank), 1])), op.bias)
+
+
+def conv(op: ops.ConvOp, at: Lowering, padded: Factor) -> SSAValue:
+    """The convolution of padded, channels-last data."""
+    (channels, *terms), windows = shape_of(op.weight), op.windows
+    blocks = _Blocks.of(uniform_type(at, op.weight), range(1, 1 + len(terms)), terms)
+    split = [op.group_count, channels // op.group_count, *blocks.pairs()]  # [G, O, B_c, K_c, B_1, K_1, …]
+    order = (0, *range(2, len(split), 2), 1, *range(3, len(split), 2))
+
+    def reading(axis: int, place: AffineExpr, tap: AffineExpr) -> AffineExpr:
+        return place * windows.strides[axis] + tap * windows.dilations[axis]
+
+    return _convolved(op, at, padded, blocks, (split, order), reading)
+
+
+def conv_transpose(op: ops.ConvTransposeOp, at: Lowering, spread: Factor) -> SSAValue:
+    """The transposed convolution of channels-last data that has the gaps of the strides, and room for the kernel."""
+    (inputs, outputs, *kernel), windows = shape_of(op.weight), op.windows
+    terms = (inputs // op.group_count, *kernel)
+    blocks = _Blocks.of(uniform_type(at, op.weight), (0, *range(2, 2 + len(kernel))), terms)
+    split = [op.group_count, blocks.counts[0], blocks.sizes[0], outputs, *blocks.pairs(1)]  # [G, B_c, K_c, O, B_1, …]
+    order = (0, 1, *range(4, len(split), 2), 3, 2, *range(5, len(split), 2))
+
+    def reading(axis: int, place: AffineExpr, tap: AffineExpr) -> AffineExpr:
+        return place + (tap * -1 + (kernel[axis] - 1)) * windows.dilations[axis]
+
+    return _convolved(op, at, spread, blocks, (split, order), reading)

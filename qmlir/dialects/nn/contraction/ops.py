@@ -1,0 +1,487 @@
+"""Contractions: matrix products and convolutions, with an accumulator between them and their bias.
+
+On quantized values the result may be any uniform type. A result of 32 bits with zero point 0 and scale `s_x * s_w` is
+the accumulator itself; any other one is a requantization. A bias has the type of the accumulator.
+"""
+
+import re
+from abc import ABC
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BoolAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.base import NnOp, shapes_agree, tensor_like
+from qmlir.dialects.nn.elementwise.ops import broadcast_shapes
+from qmlir.dialects.nn.requantize import Accumulator
+from qmlir.dialects.nn.result_shapes import Windows, output_sizes, transposed_size
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import AnyTensor, element_of, integer_list, shape_of
+from qmlir.ir.float_reasons import FloatCause
+from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
+
+# Equations of Einstein sums: their terms, and the shape that they give.
+
+ELLIPSIS = "..."
+_TERM = re.compile(r"([A-Za-z]*)(\.\.\.)?([A-Za-z]*)")
+
+
+@dataclass(frozen=True)
+class Equation:
+    """The terms of the operands and of the result, without spaces: labels, and `...` at most once in each."""
+
+    operands: tuple[str, ...]
+    result: str
+
+    @staticmethod
+    def parse(text: str) -> "Equation":
+        """Read ONNX's notation. A result that is left out has the ellipsis, then the labels that stand once, sorted."""
+        left, arrow, right = text.replace(" ", "").partition("->")
+        operands = tuple(left.split(","))
+        for term in (*operands, right):
+            if _TERM.fullmatch(term) is None:
+                raise VerifyException(f"equation term '{term}' must consist of letters and at most one '...'")
+        counts = Counter(letter for term in operands for letter in term if letter != ".")
+        if not arrow:
+            once = sorted(letter for letter, count in counts.items() if count == 1)
+            right = (ELLIPSIS if any(ELLIPSIS in term for term in operands) else "") + "".join(once)
+        letters = right.replace(ELLIPSIS, "")
+        unknown = [letter for letter in letters if letter not in counts]
+        if unknown or len(set(letters)) != len(letters):
+            raise VerifyException(f"the output term '{right}' must use labels of the inputs, each at most once")
+        return Equation(operands, right)
+
+    def __str__(self) -> str:
+        return f"{','.join(self.operands)}->{self.result}"
+
+    def shape(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+        """The shape of the result for operands of these shapes."""
+        if len(shapes) != len(self.operands):
+            raise VerifyException(f"the equation has {len(self.operands)} terms, but the op has {len(shapes)} operands")
+        sizes: dict[str, int] = {}
+        ellipsis: tuple[int, ...] = ()
+        for term, shape in zip(self.operands, shapes, strict=True):
+            before, dots, after = term.partition(ELLIPSIS)
+            count = len(shape) - len(before) - len(after)
+            if count < 0 or (count and not dots):
+                raise VerifyException(f"term '{term}' does not match an operand of shape {list(shape)}")
+            ellipsis = broadcast_shapes(ellipsis, shape[len(before) : len(before) + count])
+            labelled = (*shape[: len(before)], *shape[len(before) + count :])
+            for letter, size in zip(before + after, labelled, strict=True):
+                sizes[letter] = self._agreed(letter, sizes.get(letter, size), size)
+        before, dots, after = self.result.partition(ELLIPSIS)
+        return (*(sizes[each] for each in before), *(ellipsis if dots else ()), *(sizes[each] for each in after))
+
+    @staticmethod
+    def _agreed(letter: str, known: int, found: int) -> int:
+        try:
+            return broadcast_shapes((known,), (found,))[0]
+        except VerifyException as error:
+            raise VerifyException(f"label '{letter}' has two different sizes, {known} and {found}") from error
+
+
+def values_of(attribute: DenseArrayBase | None) -> tuple[int, ...] | None:
+    """The numbers of a list property, `None` where it is left out."""
+    return None if attribute is None else integer_list(attribute)
+
+
+def _unchanged(scales: Array) -> Array:
+    return scales
+
+
+def verify_bias_type(
+    bias: Attribute,
+    data: Attribute,
+    weight: Attribute,
+    of_channels: Callable[[Array], Array] = _unchanged,
+) -> None:
+    """Check that a quantized bias has zero point 0 and the scales of the accumulator, `f32(s_x * s_w)`.
+
+    `of_channels` takes the scales of the weights to those of the output channels.
+    """
+    types = (bias, data, weight)
+    if not all(isinstance(type_, UniformQuantizedType) for type_ in types):
+        return
+    uniform = [type_ for type_ in types if isinstance(type_, UniformQuantizedType)]
+    bias_type, data_type, weight_type = uniform
+    if Granularity.BLOCK in (data_type.granularity, weight_type.granularity):
+        return
+    if bias_type.zero_points.any():
+        raise VerifyException(f"bias must have zero point 0, but got '{bias_type}'")
+    product = np.float32(data_type.scales) * np.float32(of_channels(weight_type.scales))
+    found = np.float32(bias_type.scales)
+    if (product.size != 1 and product.shape != found.shape) or not (found == product).all():
+        raise VerifyException(
+            f"bias must have the scale of the data times the scale of the weights ({product.tolist()}), but got "
+            f"{found.tolist()}"
+        )
+
+
+class ContractionOp(NnOp, MultipliesAndAdds, ABC):
+    """A sum of products over data and weights, which accumulates in 32 bits where they are quantized."""
+
+    def verify_channel_axis(self, weight: SSAValue, axis: int | None) -> None:
+        """Check that per-axis parameters of the weights follow the output channels."""
+        element = element_of(weight)
+        if (
+            isinstance(element, UniformQuantizedType)
+            and element.granularity is Granularity.AXIS
+            and element.axis != axis
+        ):
+            raise VerifyException(
+                f"per-channel weights must be quantized along axis {axis}, but got axis {element.axis}"
+            )
+
+    def verify_data_parameters(self, data: SSAValue) -> None:
+        """Check that the parameters of the data do not change along the sum."""
+        element = element_of(data)
+        if isinstance(element, UniformQuantizedType) and element.granularity is not Granularity.TENSOR:
+            raise VerifyException(f"data must have one scale, but got '{element}'")
+
+
+@irdl_op_definition
+class MatMulOp(ContractionOp):
+    """The matrix product of the last two axes, the others broadcast (ONNX MatMul); `transpose_b`: rhs is `[N, K]`."""
+
+    name = "nn.matmul"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
+
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    transpose_b = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+    def __init__(self, lhs: SSAValue, rhs: SSAValue, transpose_b: bool = False, result_type: Attribute | None = None):
+        shape = matmul_shape(shape_of(lhs), shape_of(rhs), transpose_b)
+        super().__init__(
+            operands=[lhs, rhs],
+            result_types=[result_type or tensor_like(lhs, shape)],
+            properties={"transpose_b": BoolAttr.from_bool(transpose_b)},
+        )
+
+    @property
+    def is_rhs_transposed(self) -> bool:
+        """Whether the right operand is `[…, N, K]`."""
+        return bool(self.transpose_b.value.data)
+
+    def quantization_slots(self) -> QuantizationSlots:
+        rank = len(shape_of(self.rhs))
+        has_channels = rank > 1
+        return QuantizationSlots(
+            {"rhs": Slot.WEIGHT},
+            weight_channel_axis=rank - (2 if self.is_rhs_transposed else 1) if has_channels else None,
+            result_channel_axis=len(shape_of(self.result)) - 1 if has_channels else None,
+        )
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        shape = matmul_shape(shape_of(self.lhs), shape_of(self.rhs), self.is_rhs_transposed)
+        return [tensor_like(self.lhs, shape)]
+
+    def multiply_adds(self) -> int:
+        terms = shape_of(self.lhs)[-1]
+        if terms == DYNAMIC_INDEX:
+            rhs = shape_of(self.rhs)
+            terms = rhs[-1] if self.is_rhs_transposed or len(rhs) == 1 else rhs[-2]
+        return volume((*shape_of(self.result), terms))
+
+    def verify_quantization(self) -> None:
+        self.verify_data_parameters(self.lhs)
+        self.verify_channel_axis(self.rhs, self.quantization_slots().weight_channel_axis)
+
+
+def matmul_shape(lhs: Sequence[int], rhs: Sequence[int], transpose_b: bool) -> tuple[int, ...]:
+    """The shape of a matrix product by NumPy's rules, vectors included."""
+    if not lhs or not rhs:
+        raise VerifyException("operands must not be scalars")
+    left = (1, *lhs) if len(lhs) == 1 else tuple(lhs)
+    right = (*rhs, 1) if len(rhs) == 1 else tuple(rhs)
+    if transpose_b:
+        if len(rhs) == 1:
+            raise VerifyException("transpose_b requires a right operand of rank >= 2")
+        right = (*right[:-2], right[-1], right[-2])
+    if not shapes_agree(left[-1:], right[-2:-1]):
+        raise VerifyException(
+            f"operands of shapes {list(lhs)} and {list(rhs)} cannot be multiplied: inner dimensions are {left[-1]} "
+            f"and {right[-2]}"
+        )
+    rows = () if len(lhs) == 1 else left[-2:-1]
+    columns = () if len(rhs) == 1 else right[-1:]
+    return (*broadcast_shapes(left[:-2], right[:-2]), *rows, *columns)
+
+
+class BiasedContractionOp(ContractionOp, ABC):
+    """A contraction of data with weights whose first axis is the output channels, and a bias for each of them."""
+
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"weight": Slot.WEIGHT, "bias": Slot.BIAS}, weight_channel_axis=0, result_channel_axis=1
+    )
+
+    data = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def output_channels(self) -> int:
+        """How many elements the bias has."""
+        return shape_of(self.weight)[0]
+
+    def beside_weights(self, parameters: Array) -> Array:
+        """Parameters of the output channels, in a shape that broadcasts to that of the weights."""
+        return parameters.reshape(-1, *(1,) * (len(shape_of(self.weight)) - 1))
+
+    def verify_bias_shape(self) -> None:
+        """Check that the bias has one element for each output channel."""
+        channels = self.output_channels()
+        if self.bias is not None and not shapes_agree(shape_of(self.bias), (channels,)):
+            raise VerifyException(
+                f"bias must have one element per output channel ({channels}), but got '{self.bias.type}'"
+            )
+
+    def multiply_adds(self) -> int:
+        # Each element of the result is the sum over one kernel.
+        return volume((*shape_of(self.result), *shape_of(self.weight)[1:]))
+
+    def verify_quantization(self) -> None:
+        self.verify_data_parameters(self.data)
+        self.verify_channel_axis(self.weight, 0)
+        if self.bias is not None and self.components is None:  # which add it in the types that they say
+            verify_bias_type(element_of(self.bias), element_of(self.data), element_of(self.weight))
+
+
+@irdl_op_definition
+class FullyConnectedOp(BiasedContractionOp):
+    """`x * w^T + b`: data `[…, M, K]`, weights `[N, K]`, bias `[N]`; a composite of a matrix product and a sum."""
+
+    name = "nn.fully_connected"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        data, weight = shape_of(self.data), shape_of(self.weight)
+        if len(data) < 2 or len(weight) != 2:
+            raise VerifyException(
+                f"expected data of rank >= 2 and weights of rank 2, but got '{self.data.type}' and '{self.weight.type}'"
+            )
+        self.verify_bias_shape()
+        return [tensor_like(self.data, matmul_shape(data, weight, True))]
+
+    def quantization_slots(self) -> QuantizationSlots:
+        return replace(self.SLOTS, result_channel_axis=len(shape_of(self.result)) - 1)
+
+
+class WindowedContractionOp(BiasedContractionOp, ABC):
+    """A contraction over windows of the spatial axes of `[N, C, …]`, in groups of channels that do not mix."""
+
+    strides = opt_prop_def(DenseArrayBase[IntegerType])
+    dilations = opt_prop_def(DenseArrayBase[IntegerType])
+    pads = opt_prop_def(DenseArrayBase[IntegerType])
+    groups = opt_prop_def(IntegerAttr, IntegerAttr(1, i64))
+
+    @property
+    def group_count(self) -> int:
+        """The number of groups."""
+        return self.groups.value.data
+
+    @property
+    def windows(self) -> Windows:
+        """How the kernel slides, as far as the types know it."""
+        return self.windows_of(shape_of(self.weight)[2:])
+
+    def windows_of(self, kernel: Sequence[int]) -> Windows:
+        """How a kernel of these sizes slides."""
+        return Windows.of(kernel, values_of(self.strides), values_of(self.dilations), values_of(self.pads))
+
+    def verify_groups(self, role: str) -> None:
+        """Check the ranks, and that the first axis of the weights, the channels of `role`, makes whole groups."""
+        data, weight, groups = shape_of(self.data), shape_of(self.weight), self.group_count
+        if len(data) < 3 or len(weight) != len(data):
+            raise VerifyException(
+                f"data and weights must have the same rank, at least 3, but got '{self.data.type}' and "
+                f"'{self.weight.type}'"
+            )
+        if groups < 1 or (weight[0] != DYNAMIC_INDEX and weight[0] % groups):
+            raise VerifyException(f"groups ({groups}) must divide the number of {role} channels ({weight[0]})")
+
+
+@irdl_op_definition
+class ConvOp(WindowedContractionOp):
+    """Correlation over the spatial axes (ONNX Conv): data `[N, C, …]`, weights `[M, C / groups, …]`, bias `[M]`."""
+
+    name = "nn.conv"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        data, weight, groups = shape_of(self.data), shape_of(self.weight), self.group_count
+        self.verify_groups("output")
+        if weight[1] != DYNAMIC_INDEX and not shapes_agree(data[1:2], (weight[1] * groups,)):
+            raise VerifyException(f"weights expect {weight[1]} x {groups} input channels, but the data has {data[1]}")
+        self.verify_bias_shape()
+        return [tensor_like(self.data, (data[0], weight[0], *output_sizes(data[2:], self.windows)))]
+
+
+@irdl_op_definition
+class ConvTransposeOp(WindowedContractionOp):
+    """The transpose of a correlation (ONNX ConvTranspose): data `[N, C, …]`, weights `[C, M / groups, …]`, bias `[M]`.
+
+    Each element of the data adds its kernel, weighted, to the result; `pads` cuts elements off the result, and
+    `output_padding` adds some to the end of each of its axes.
+    """
+
+    name = "nn.conv_transpose"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
+
+    output_padding = opt_prop_def(DenseArrayBase[IntegerType])
+
+    @property
+    def channel_axis(self) -> int:
+        """The axis of the weights that is the output channels of a group, or of all groups where each has one."""
+        return 0 if self.group_count > 1 and shape_of(self.weight)[:2] == (self.group_count, 1) else 1
+
+    def by_output(self, weights: Array) -> Array:
+        """Weights, or what broadcasts to them, as `[M, terms]`: the row of an output channel is its sum, row-major."""
+        inputs, outputs, *kernel = shape_of(self.weight)
+        split = np.broadcast_to(weights, shape_of(self.weight)).reshape(
+            self.group_count, inputs // self.group_count, outputs, *kernel
+        )
+        return split.swapaxes(1, 2).reshape(self.output_channels(), -1)
+
+    def block_numbers(self, weight: UniformQuantizedType) -> Array:
+        """The number of the block of each weight in the sums that it is part of, row-major; it broadcasts."""
+        inputs, _, *kernel = shape_of(self.weight)
+        blocks, numbers = dict(zip(weight.axes, weight.block_sizes, strict=True)), np.zeros((), np.int64)
+        for axis, size in ((0, inputs // self.group_count), *enumerate(kernel, 2)):
+            block = blocks.get(axis, size)
+            numbers = np.add.outer(numbers * (size // block), np.arange(size) // block)
+        return np.tile(numbers, (self.group_count, *(1,) * len(kernel)))[:, None]
+
+    def of_channels(self, parameters: Array) -> Array:
+        """Parameters of the weights for each output channel, or one for all: all groups have the same."""
+        flat = parameters.reshape(-1)
+        return flat if flat.size == 1 else np.tile(flat, self.output_channels() // flat.size)
+
+    def beside_weights(self, parameters: Array) -> Array:
+        weight = shape_of(self.weight)
+        rows = np.repeat(parameters.reshape(self.group_count, -1), weight[0] // self.group_count, axis=0)
+        return rows.reshape(*rows.shape, *(1,) * (len(weight) - 2))
+
+    def quantization_slots(self) -> QuantizationSlots:
+        return replace(
+            self.SLOTS,
+            weight_channel_axis=self.channel_axis,
+            weight_sum_axis=0 if self.channel_axis else 2,
+            channel_repeats=1 if self.channel_axis == 0 else self.group_count,
+        )
+
+    def verify_quantization(self) -> None:
+        weight, result = element_of(self.weight), element_of(self.result)
+        self.verify_data_parameters(self.data)
+        self.verify_channel_axis(self.weight, self.channel_axis)
+        if isinstance(weight, UniformQuantizedType) and weight.granularity is Granularity.BLOCK:
+            rows = shape_of(self.weight)[0] // self.group_count
+            if rows % dict(zip(weight.axes, weight.block_sizes, strict=True)).get(0, rows):
+                raise VerifyException(
+                    f"the block size of weights must divide the input channels of a group ({rows}), but got '{weight}'"
+                )
+        if isinstance(result, UniformQuantizedType) and result.axes not in ((), (1,)):
+            raise VerifyException(f"result must have one scale or one per channel, but got '{result}'")
+        if self.bias is not None and self.components is None:
+            verify_bias_type(element_of(self.bias), element_of(self.data), weight, self.of_channels)
+
+    def output_channels(self) -> int:
+        channels = shape_of(self.weight)[1]
+        return channels if channels == DYNAMIC_INDEX else channels * self.group_count
+
+    def multiply_adds(self) -> int:
+        # Each element of the data is multiplied with its kernels; what `pads` cuts off is counted, too.
+        return volume((*shape_of(self.data), *shape_of(self.weight)[1:]))
+
+    def output_sizes(self, sizes: Sequence[int], windows: Windows) -> tuple[int, ...]:
+        """The spatial sizes of the result, for data of spatial `sizes`."""
+        added = values_of(self.output_padding) or (0,) * len(sizes)
+        if len(added) != len(sizes) or min(added) < 0:
+            raise VerifyException(f"output_padding must be {len(sizes)} values >= 0, but got {list(added)}")
+        return tuple(transposed_size(size, windows, axis, added[axis]) for axis, size in enumerate(sizes))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        data, weight = shape_of(self.data), shape_of(self.weight)
+        self.verify_groups("input")
+        if not shapes_agree(data[1:2], weight[:1]):
+            raise VerifyException(f"weights expect {weight[0]} input channels, but the data has {data[1]}")
+        self.verify_bias_shape()
+        sizes = self.output_sizes(data[2:], self.windows)
+        return [tensor_like(self.data, (data[0], self.output_channels(), *sizes))]
+
+
+# Sums of products along labelled axes (ONNX Einsum).
+
+MOST_QUANTIZED = 2
+"""So many factors of quantized values have an exact product of a scale that a requantization knows."""
+
+
+@irdl_op_definition
+class EinsumOp(NnOp, MultipliesAndAdds):
+    """The sum of products that `equation` states: `"bij,bjk->bik"`, `"...ii->...i"`, `"i,i"` (ONNX Einsum)."""
+
+    name = "nn.einsum"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
+
+    inputs = var_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    equation = prop_def(StringAttr)
+
+    @property
+    def parsed(self) -> Equation:
+        """The parsed equation. Raises `VerifyException` for a text that is none."""
+        return Equation.parse(self.equation.data)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        if not self.inputs:
+            raise VerifyException("expected at least one operand")
+        shape = self.parsed.shape([shape_of(value) for value in self.inputs])
+        return [tensor_like(self.inputs[0], shape)]
+
+    def accepts_quantized_values(self) -> bool:
+        return len(self.inputs) <= MOST_QUANTIZED
+
+    def float_reason(self) -> str:
+        return FloatCause.TOO_MANY_OPERANDS.reason(most=MOST_QUANTIZED, count=len(self.inputs))
+
+    def verify_quantization(self) -> None:
+        if len(self.inputs) > MOST_QUANTIZED:
+            raise VerifyException(self.float_reason())
+        for value in self.inputs:
+            element = element_of(value)
+            if isinstance(element, UniformQuantizedType) and element.granularity is not Granularity.TENSOR:
+                raise VerifyException(f"operands must have one scale, but got '{element}'")
+
+    def multiply_adds(self) -> int:
+        # A product for every choice of all labels; of n operands, n - 1 multiplications each.
+        terms = self.parsed.operands
+        labels = "".join(sorted({letter for term in terms for letter in term if letter != "."}))
+        everything = Equation(terms, ELLIPSIS + labels).shape([shape_of(value) for value in self.inputs])
+        return volume(everything) * (len(terms) - 1)

@@ -1,0 +1,213 @@
+"""Decomposition of composites: components with roles and types, and operands rounded once."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BFloat16Type, DictionaryAttr, Float16Type, TensorType, f32
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.accumulators import accumulator_type
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of, plain_type
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction.ops import ConvOp, ConvTransposeOp, FullyConnectedOp
+from qmlir.dialects.nn.elementwise.ops import CastOp
+from qmlir.dialects.nn.movement.ops import ReshapeOp
+from qmlir.dialects.quant.evaluate import quantize
+from qmlir.dialects.quant.infer import verify_quantized_tensor
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of, tensor
+from qmlir.ir.decomposition import COMPONENTS, Parts
+from qmlir.text.elements import dense_dtype
+
+# What parts of several families take: scalar constants, parameters for each channel, casts, one rounding.
+
+Results = Sequence[SSAValue] | None
+Decompose = Callable[..., Results]
+
+
+def scalar(parts: Parts, role: str, value: float, like: SSAValue) -> SSAValue:
+    """A rank-0 constant of the plain element type of `like`."""
+    element: Attribute = plain_type(element_of(like))
+    dtype = dense_dtype(element)
+    assert dtype is not None
+    return parts.add(role, ConstantOp.of(np.array(value, dtype=dtype), TensorType(element, ()))).result
+
+
+def per_channel(parts: Parts, role: str, value: SSAValue, rank: int) -> SSAValue:
+    """`[C]` as `[C, 1, …]`, which broadcasts along the axes after the channels."""
+    if rank == 2:
+        return value
+    shape = (*shape_of(value), *(1,) * (rank - 2))
+    return parts.add(f"{role}/reshape", ReshapeOp(value, shape)).result
+
+
+def cast(parts: Parts, role: str, value: SSAValue, element: Attribute) -> SSAValue:
+    """`value` with elements of the plain type `element`; itself where it has them."""
+    if plain_type(element_of(value)) == element:
+        return value
+    return parts.add(role, build(CastOp, [value], result_types=[TensorType(element, shape_of(value))])).result
+
+
+def rounded_once(decomposition: Decompose) -> Decompose:
+    """The decomposition of an operation that computes f16 and bf16 in f32, and rounds its results once.
+
+    For these types the parts are the operation itself on f32, between casts.
+    """
+
+    def decompose(op: Operation, parts: Parts) -> Results:
+        if not any(_is_short(value) for value in op.results):
+            return decomposition(op, parts)
+        operands = [
+            cast(parts, f"operand{place}", value, f32) if _is_short(value) else value
+            for place, value in enumerate(op.operands)
+        ]
+        types = [TensorType(f32, shape_of(each)) if _is_short(each) else each.type for each in op.results]
+        wide = type(op).create(operands=operands, result_types=types, properties=dict(op.properties))
+        parts.add("f32", wide)
+        return [
+            cast(parts, f"rounded{place}" if place else "rounded", value, plain_type(element_of(result)))
+            for place, (value, result) in enumerate(zip(wide.results, op.results, strict=True))
+        ]
+
+    return decompose
+
+
+def _is_short(value: SSAValue) -> bool:
+    return isinstance(plain_type(element_of(value)), Float16Type | BFloat16Type)
+
+
+# The types of the parts of a composite: given by its property `components`, or implied.
+#
+# A part that gives a result of the composite has the type of that result. A part that only moves values has the type
+# that follows from its operands, and the sum of products before a bias is the accumulator: 32 bits, zero point 0,
+# scale `f32(s_x * s_w)`, which is what a contraction with a bias adds up without being told. Where 32 bits do not
+# hold every sum, nothing is implied: without a given type such a composite stays whole. Every other part of a
+# quantized composite has the type that `components` gives for its role, a constant as the integers that it is
+# quantized to, or already holds; a key `softmax/max` is for the part `max` of the part `softmax`.
+
+IMPLIED = (FullyConnectedOp, ConvOp, ConvTransposeOp)
+"""Composites whose quantized parts have types that follow from the operands: `components` may be left out."""
+
+Components = Mapping[str, Attribute]
+
+
+def is_quantized(op: NnOp) -> bool:
+    """Whether the data of an operation are quantized."""
+    return any(kind_of(element_of(value)) is Kind.QUANTIZED for value in op.data_operands())
+
+
+def implied_element(part: NnOp) -> Attribute | None:
+    """The element type of the results of a part that needs none told; `None` where its parameters are free."""
+    if isinstance(part, ConstantOp):
+        element = element_of(part.result)
+        return None if kind_of(element) in (Kind.FLOAT, Kind.QUANTIZED) else element
+    inferred = part.infer_result_types()[0].get_element_type()
+    if not is_quantized(part) or kind_of(inferred) is not Kind.FLOAT:
+        return inferred
+    return accumulator_type(part)
+
+
+def set_element(part: NnOp, element: Attribute) -> None:
+    """Give the results of a part elements of another type; a float constant becomes the integers of a quantized one."""
+    is_float = isinstance(part, ConstantOp) and kind_of(element_of(part.result)) is Kind.FLOAT
+    if isinstance(part, ConstantOp) and is_float and isinstance(element, UniformQuantizedType):
+        type_: AnyTensor = TensorType(element, shape_of(part.result))
+        verify_quantized_tensor(type_)
+        part.properties["value"] = ConstantOp.of(quantize(part.array, element), type_).value
+    for result in part.results:
+        wanted = TensorType(element, shape_of(result))
+        if result.type != wanted:
+            Rewriter.replace_value_with_new_type(result, wanted)
+
+
+def _set_nested(part: NnOp, role: str, components: Components) -> None:
+    """Give a part that is a composite itself the types of its own parts."""
+    nested = {key.removeprefix(f"{role}/"): type_ for key, type_ in components.items() if key.startswith(f"{role}/")}
+    if nested and COMPONENTS in type(part).get_irdl_definition().properties:
+        part.properties[COMPONENTS] = DictionaryAttr(nested)
+
+
+def result_indices(op: Operation, results: Sequence[SSAValue]) -> dict[Operation, int]:
+    """The parts that give results of `op`, each with the number of the first that it gives."""
+    found: dict[Operation, int] = {}
+    for index, value in enumerate(results):
+        if isinstance(value, OpResult):
+            found.setdefault(value.op, index)
+    return found
+
+
+def assign_elements(op: NnOp, parts: Parts, giving: Mapping[Operation, Attribute]) -> bool:
+    """Give every part of `op` its type, those of `giving` theirs; `False` where the type of one is not known."""
+    components = components_of(op)
+    exact = is_quantized(op)
+    roles = set(parts.roles)
+    for role, part in zip(parts.roles, parts.operations, strict=True):
+        if not isinstance(part, NnOp) or (len({result.type for result in part.results}) > 1 and part not in giving):
+            continue  # the types of such a part are its own
+        element: Attribute | None
+        if part in giving:
+            element = giving[part]
+        elif role in components:
+            element = components[role]
+        elif isinstance(part, ConstantOp) and kind_of(element_of(part.result)) is Kind.QUANTIZED:
+            element = element_of(part.result)
+        else:
+            element = implied_element(part) if exact else element_of(part.results[0])
+        if element is None:
+            parts.untyped = role
+            return False
+        set_element(part, element)
+        _set_nested(part, role, {key: type_ for key, type_ in components.items() if key not in roles})
+    return True
+
+
+def _assign(op: NnOp, parts: Parts, results: Sequence[SSAValue]) -> Results:
+    """Give every part its type; the results with theirs, `None` where a type is not known."""
+    giving = {part: element_of(op.results[index]) for part, index in result_indices(op, results).items()}
+    if not assign_elements(op, parts, giving):
+        return None
+    return [_typed(value, op.results[index].type) for index, value in enumerate(results)]
+
+
+def _typed(value: SSAValue, type_: Attribute) -> SSAValue:
+    """The result that `value` is now (a new type makes a new one), with what the composite knows of its shape."""
+    if not isinstance(value, OpResult):
+        return value
+    current = value.op.results[value.index]
+    if (
+        current.type == type_
+        or DYNAMIC_INDEX not in shape_of(current)
+        or element_of(current) != tensor(type_).get_element_type()
+    ):
+        return current
+    return Rewriter.replace_value_with_new_type(current, type_)
+
+
+def components_of(op: Operation) -> Components:
+    """The types that an operation gives for its parts, by role."""
+    attribute = op.properties.get(COMPONENTS)
+    return attribute.data if isinstance(attribute, DictionaryAttr) else {}
+
+
+def with_types(decomposition: Decompose) -> Callable[..., Results]:
+    """The decomposition, its parts given their types; `None` where the types of some are not known."""
+
+    def decompose(op: NnOp, parts: Parts) -> Results:
+        kinds = {kind_of(element_of(value)) for value in op.data_operands()}
+        has_types = kinds == {Kind.FLOAT} or COMPONENTS in op.properties or isinstance(op, IMPLIED)
+        if not has_types or not kinds <= {Kind.FLOAT, Kind.QUANTIZED}:
+            return None
+        try:
+            results = decomposition(op, parts)
+            typed = None if results is None else _assign(op, parts, results)
+            if typed is not None:
+                return typed
+        except VerifyException:  # quantized values whose parameters follow an axis that a part would cut
+            pass
+        parts.discard()
+        return None
+
+    return decompose

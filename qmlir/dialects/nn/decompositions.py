@@ -1,0 +1,23 @@
+"""The composites of `nn` and their parts, each with the role that profiles and rules name: one table a family."""
+
+from xdsl.ir import Operation
+
+from qmlir.dialects.nn.activations import decompose as activations
+from qmlir.dialects.nn.attention import decompose as attention
+from qmlir.dialects.nn.contraction import decompose as contraction
+from qmlir.dialects.nn.decomposition import rounded_once, with_types
+from qmlir.dialects.nn.dynamic import decompose as dynamic
+from qmlir.dialects.nn.normalization import decompose as normalization
+from qmlir.dialects.nn.recurrent import decompose as recurrent
+from qmlir.dialects.nn.softmax import decompose as softmax
+from qmlir.dialects.nn.training import decompose as training
+from qmlir.ir.decomposition import Decomposition
+
+_IN_STAGES = (*softmax.COMPOSITES, *normalization.IN_STAGES, *attention.COMPOSITES, *dynamic.COMPOSITES)
+"""ONNX defines these in steps, or in two stages, each of which rounds."""
+
+DECOMPOSITIONS: dict[type[Operation], Decomposition] = {
+    operation: with_types(decomposition if operation in _IN_STAGES else rounded_once(decomposition))
+    for family in (contraction, normalization, softmax, activations, attention, recurrent, dynamic, training)
+    for operation, decomposition in family.COMPOSITES.items()
+}

@@ -1,0 +1,60 @@
+"""Quantization whose parameters are found while the model runs: from the range of the values themselves.
+
+The results are plain tensors, since the type of a quantized one holds its parameters, which only the run knows.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerType, Signedness, StringAttr, TensorType, f32
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import Kind, NnOp, plain_type
+from qmlir.dialects.nn.result_shapes import check_choice
+from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
+from qmlir.ir.interfaces import ReadsExactNumbers
+
+STORAGE = IntegerType(8, Signedness.UNSIGNED)
+"""The storage type of the result and of its zero point."""
+
+STEPS = 255.0
+"""The number of quantization steps of the range."""
+
+SPANS_OF_ZEROS = {"onnx": 1.0, "onnxruntime": STEPS}
+"""The width of the range that is assumed where all values are 0, by the runtime that assumes it."""
+
+
+@irdl_op_definition
+class DynamicQuantizeOp(NnOp):
+    """The operand in u8, its scale and its zero point, from its own range (ONNX DynamicQuantizeLinear).
+
+    The range is widened to hold 0: `scale = (max - min) / 255`, `zero_point = round(clip(0 - min / scale, 0, 255))`,
+    and the integers are `clip(round(x / scale) + zero_point, 0, 255)`, each step in f32, ties to even. Where all
+    elements are 0, `zeros` names the scale: 1 / 255 as in ONNX's reference (`onnx`), or 1 (`onnxruntime`).
+    """
+
+    name = "nn.dynamic_quantize"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
+
+    traits = traits_def(ReadsExactNumbers())
+
+    input = operand_def(TensorType)
+    zeros = opt_prop_def(StringAttr, StringAttr("onnx"))
+    result = result_def(TensorType)
+    scale = result_def(TensorType)
+    zero_point = result_def(TensorType)
+
+    @property
+    def span_of_zeros(self) -> float:
+        """The width of the range where all elements are 0."""
+        return SPANS_OF_ZEROS[self.zeros.data]
+
+    def verify_(self) -> None:
+        super().verify_()
+        check_choice("zeros", self.zeros.data, SPANS_OF_ZEROS)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        if plain_type(element_of(self.input)) != f32:
+            raise VerifyException(f"input must be a tensor of f32, but got '{self.input.type}'")
+        return [TensorType(STORAGE, shape_of(self.input)), TensorType(f32, []), TensorType(STORAGE, [])]

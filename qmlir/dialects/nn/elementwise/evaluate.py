@@ -1,0 +1,258 @@
+"""Evaluators of the family `elementwise`, on floats and on quantized values."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.arithmetic import functions
+from qmlir.arithmetic.arrays import Array, maximum, minimum
+from qmlir.arithmetic.requantization import Mode, accumulator_scale, magnitude, requantize
+from qmlir.arithmetic.requantization import widened as widened_integers
+from qmlir.arithmetic.small_floats import PowerRounding, to_small_float
+from qmlir.dialects.nn.activations.ops import ReluOp
+from qmlir.dialects.nn.base import plain_type
+from qmlir.dialects.nn.elementwise import ops
+from qmlir.dialects.nn.evaluation.arrays import Evaluator, is_integral, of_arrays, of_operation, of_question, widened
+from qmlir.dialects.nn.evaluation.parameters import (
+    Centred,
+    centred,
+    exact_reals,
+    requantization_of,
+    rescaled,
+    uniform_of,
+)
+from qmlir.dialects.nn.formulas import FORMULAS, Formula
+from qmlir.dialects.nn.requantize import common_scale, headroom
+from qmlir.dialects.quant.evaluate import quantize
+from qmlir.ir.builtin_types import as_small_float, element_of
+from qmlir.text.elements import dense_dtype, narrowed
+
+# What elementwise arithmetic computes on float, integer and boolean arrays, in the precision of their operands.
+
+
+def _of_formula(formula: Formula) -> Evaluator:
+    def on_arrays(op: Operation, *arrays: Array) -> Array:
+        return formula.of(op, functions.ON_ARRAYS, *arrays)
+
+    return of_operation(on_arrays)
+
+
+def _refuse_zero(divisor: Array) -> None:
+    if (divisor == 0).any():
+        raise InterpretationError("integer division by zero")
+
+
+def _divide(a: Array, b: Array) -> Array:
+    if not is_integral(a):
+        return a / b
+    _refuse_zero(b)
+    floor = a // b
+    is_below = (floor * b != a) & ((a < 0) != (b < 0))  # rounded down where ONNX and C go towards zero
+    return floor + is_below.astype(a.dtype)
+
+
+def _power(a: Array, b: Array) -> Array:
+    if not is_integral(a):
+        return functions.power(a, b)
+    inverse = b < 0
+    if not inverse.any():
+        return np.power(a, b)
+    if ((a == 0) & inverse).any():
+        raise InterpretationError("cannot raise integer 0 to a negative power")
+    ones = np.where(a == 1, 1, np.where(a == -1, 1 - 2 * (b & 1), 0))
+    return np.where(inverse, ones, np.power(a, np.where(inverse, 0, b)))
+
+
+def _remainder(op: ops.ModOp, a: Array, b: Array) -> Array:
+    if is_integral(a):
+        _refuse_zero(b)
+    return np.fmod(a, b) if op.fmod.value.data else np.mod(a, b)
+
+
+def _clip(op: ops.ClipOp, x: Array) -> Array:
+    if op.minimum is not None:
+        x = maximum(x, _bound(op.minimum.value.data, math.ceil, x))
+    if op.maximum is not None:
+        x = minimum(x, _bound(op.maximum.value.data, math.floor, x))
+    return x
+
+
+def _bound(number: float, towards_the_others: Callable[[float], int], x: Array) -> Any:
+    """A bound as a value of the type of `x`: of integers, the last one inside it."""
+    if not is_integral(x):
+        return x.dtype.type(number)
+    limits = np.iinfo(x.dtype)
+    return x.dtype.type(towards_the_others(min(max(number, limits.min), limits.max)))
+
+
+def _where(op: ops.WhereOp, condition: Array, a: Array, b: Array) -> tuple[Array]:
+    return (np.where(condition.astype(bool), a, b),)
+
+
+_TWO_TO_64 = 2.0**64
+
+
+def _truncated(x: Array) -> npt.NDArray[np.uint64]:
+    """Floats truncated towards zero, modulo 2^64; NaN and infinities as 0."""
+    whole = np.trunc(widened(x).astype(np.float64))
+    whole = np.fmod(np.where(np.isfinite(whole), whole, 0.0), _TWO_TO_64)  # exact, as is what follows
+    return np.abs(whole).astype(np.uint64) * np.where(whole < 0, -1, 1).astype(np.int64).view(np.uint64)
+
+
+def converted(
+    x: Array, element: Attribute, *, saturates: bool = True, rounding: PowerRounding = PowerRounding.UP
+) -> Array:
+    """Values as elements of a plain type; to bf16, integers and f64 go through f32 as in ONNX Runtime.
+
+    The keywords are for floats of 8 bits and fewer.
+    """
+    dtype = dense_dtype(element)
+    if dtype is None:
+        raise InterpretationError(f"elements of type '{element}' have no NumPy equivalent")
+    if as_small_float(element) is not None:
+        return to_small_float(widened(x), dtype, saturates=saturates, rounding=rounding)
+    if element == i1:
+        return (widened(x) != 0).astype(dtype)
+    if dtype.kind not in "iu":
+        return x.astype(dtype)
+    integers = x if is_integral(x) else _truncated(x)
+    return narrowed(integers.astype(dtype), element)
+
+
+def _cast(op: ops.CastOp, x: Array) -> tuple[Array]:
+    source, element = plain_type(element_of(op.input)), plain_type(element_of(op.result))
+    with np.errstate(all="ignore"):
+        if source == element:
+            return (x,)
+        return (np.asarray(converted(x, element, saturates=op.saturates, rounding=op.rounding)),)
+
+
+def _bit_cast(op: ops.BitCastOp, x: Array) -> tuple[Array]:
+    element = plain_type(element_of(op.result))
+    dtype = dense_dtype(element)
+    assert dtype is not None
+    bits = x.view(dtype)
+    if element == i1:
+        return ((bits != 0).astype(dtype),)
+    small = as_small_float(element)
+    if small is not None:
+        return ((bits.view(np.uint8) & ((1 << small.bitwidth) - 1)).view(dtype),)
+    return (narrowed(bits, element) if is_integral(bits) else bits,)
+
+
+_FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
+    ops.AbsOp: np.abs,
+    ops.NegOp: np.negative,
+    ops.SignOp: np.sign,
+    ops.AddOp: np.add,
+    ops.SubOp: np.subtract,
+    ops.MulOp: np.multiply,
+    ops.DivOp: _divide,
+    ops.PowOp: _power,
+    ops.MinOp: minimum,
+    ops.MaxOp: maximum,
+}
+
+_COMPARISONS: dict[type[Operation], Callable[..., Any]] = {
+    ops.EqualOp: np.equal,
+    ops.GreaterOp: np.greater,
+    ops.GreaterOrEqualOp: np.greater_equal,
+    ops.LessOp: np.less,
+    ops.LessOrEqualOp: np.less_equal,
+}
+
+EVALUATORS: dict[type[Operation], Evaluator] = {
+    **{operation: _of_formula(formula) for operation, formula in FORMULAS.items()},
+    **{operation: of_operation(of_arrays(function)) for operation, function in _FUNCTIONS.items()},
+    **{operation: of_question(of_arrays(function)) for operation, function in _COMPARISONS.items()},
+    ops.ModOp: of_operation(_remainder),
+    ops.ClipOp: of_operation(_clip),
+    ops.WhereOp: _where,
+    ops.CastOp: _cast,
+    ops.BitCastOp: _bit_cast,
+}
+
+
+# Quantized elementwise operations: exact integers where one scale rules, products, and comparisons of real values.
+
+Result = tuple[Array, ...] | None
+
+_ANY = (-(1 << 61), 1 << 61)
+"""Limits that no operand reaches."""
+
+
+def _unary(function: Callable[[Array], Array]) -> Callable[..., Result]:
+    def evaluator(op: ops.UnaryOp, x: Array) -> Result:
+        operand = centred(op.input, x)
+        return (rescaled(op, np.asarray(function(operand.integers)), operand.scale),)
+
+    return evaluator
+
+
+def _quantized_clip(op: ops.ClipOp, x: Array) -> Result:
+    operand = centred(op.input, x)
+    result = rescaled(op, operand.integers, operand.scale)
+    for bound, limit in ((op.minimum, np.maximum), (op.maximum, np.minimum)):
+        if bound is not None:
+            result = limit(result, quantize(np.full(result.shape, bound.value.data), uniform_of(op.result)))
+    return (np.asarray(result),)
+
+
+def _on_one_scale(function: Callable[[Array, Array], Array]) -> Callable[..., Result]:
+    """`function` of two operands whose scales are the same, element by element."""
+
+    def evaluator(op: ops.BinaryOp, lhs: Array, rhs: Array) -> Result:
+        a, b = centred(op.lhs, lhs), centred(op.rhs, rhs)
+        if np.all(a.scale == b.scale):
+            return (rescaled(op, np.asarray(function(a.integers, b.integers)), a.scale),)
+        if requantization_of(op)[0] is Mode.F32:
+            return None
+        scale = common_scale(op, a.scale, b.scale)
+        integers = np.asarray(function(_brought(op, op.lhs, a, scale), _brought(op, op.rhs, b, scale)))
+        return (rescaled(op, integers, scale),)
+
+    return evaluator
+
+
+def _brought(op: ops.BinaryOp, value: SSAValue, operand: Centred, scale: npt.NDArray[np.float32]) -> Array:
+    """The integers of `operand` in steps of `scale`: exactly where it is a shift, rounded by the mode otherwise."""
+    mode, ties = requantization_of(op)
+    places = 0 if mode is Mode.SHIFT else headroom(value)
+    source = np.ldexp(operand.scale, -places)
+    return requantize(operand.integers << places, source, scale, 0, _ANY, mode, ties)
+
+
+def product(op: ops.MulOp, lhs: Array, rhs: Array) -> tuple[Array]:
+    """The exact products, requantized."""
+    a, b = centred(op.lhs, lhs), centred(op.rhs, rhs)
+    largest = magnitude(a.integers) * magnitude(b.integers)
+    exact = np.asarray(widened_integers(a.integers, largest) * widened_integers(b.integers, largest))
+    return (rescaled(op, exact, accumulator_scale(a.scale, b.scale)),)
+
+
+def _compare(op: ops.ComparisonOp, lhs: Array, rhs: Array) -> Result:
+    return EVALUATORS[type(op)](op, exact_reals(op.lhs, lhs), exact_reals(op.rhs, rhs))
+
+
+QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
+    ReluOp: _unary(lambda integers: np.maximum(integers, 0)),
+    ops.AbsOp: _unary(np.abs),
+    ops.NegOp: _unary(np.negative),
+    ops.ClipOp: _quantized_clip,
+    ops.AddOp: _on_one_scale(np.add),
+    ops.SubOp: _on_one_scale(np.subtract),
+    ops.MinOp: _on_one_scale(np.minimum),
+    ops.MaxOp: _on_one_scale(np.maximum),
+    ops.MulOp: product,
+    ops.EqualOp: _compare,
+    ops.GreaterOp: _compare,
+    ops.GreaterOrEqualOp: _compare,
+    ops.LessOp: _compare,
+    ops.LessOrEqualOp: _compare,
+}

@@ -1,0 +1,492 @@
+"""Lowering of the family `elementwise` to structured operations of the integer level."""
+
+import math as numbers
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import math
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    FloatAttr,
+    IntegerType,
+    f32,
+    f64,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from qmlir.arithmetic.arrays import integer_limits
+from qmlir.arithmetic.requantization import Mode, accumulator_scale, power_of_two_shift
+from qmlir.dialects.kernel.lowering import quantized
+from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, unchanged
+from qmlir.dialects.kernel.lowering.quantized import Writing, encoded
+from qmlir.dialects.kernel.lowering.scalars import STEPS, Scalar
+from qmlir.dialects.nn.activations.ops import ReluOp
+from qmlir.dialects.nn.base import plain_type
+from qmlir.dialects.nn.elementwise import ops
+from qmlir.dialects.nn.formulas import FORMULAS, Formula
+from qmlir.dialects.nn.lowering.elements import (
+    ExactReading,
+    ExactReal,
+    Function,
+    elementwise,
+    exact_reals,
+    exact_scales,
+    identity,
+    of_scalars,
+    operand_map,
+    reals,
+    through_reals,
+)
+from qmlir.dialects.nn.requantize import common_scale, headroom
+from qmlir.dialects.quant.evaluate import quantize
+from qmlir.dialects.quant.infer import broadcast_parameters
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
+from qmlir.ir.builtin_types import as_integer, as_small_float, element_of, tensor
+from qmlir.text.elements import narrowed
+
+# Conversions between plain types: floats to integers modulo their width, everything else by one instruction or two.
+
+_SIGNIFICANT_BITS: dict[type[Attribute], int] = {Float16Type: 11, BFloat16Type: 8, Float32Type: 24}
+"""Of f64 there are 53."""
+
+_TWO_TO_64 = 2.0**64
+
+
+def _to_integer(x: Scalar, source: Attribute, target: IntegerType) -> Scalar:
+    """A float cut off towards zero, modulo the width of `target`; NaN and infinities as 0.
+
+    Shorter floats come as f32.
+    """
+    bits, significant = target.bitwidth, _SIGNIFICANT_BITS.get(type(source), 53)
+    for width in (32, 64):
+        # A float beyond such integers is a multiple of 2^(width - significant bits); f16 has none that far out.
+        if bits <= width - significant or isinstance(source, Float16Type):
+            is_inside = x.absolute().compare("lt", 2.0 ** (width - 1))
+            return is_inside.select(x, 0).to(IntegerType(width)).to(target)
+    number = x.to(f64)
+    number = (number - number).compare("eq", 0).select(number, 0)
+    # Both steps are exact: the quotient is whole, and the rest keeps the low bits of the number.
+    rest = number - (number * (1 / _TWO_TO_64)).apply(math.TruncOp) * _TWO_TO_64
+    magnitude = rest.absolute().to(i64, unsigned=True)
+    return rest.compare("lt", 0).select(-magnitude, magnitude).to(target)
+
+
+def _converted(x: Scalar, source: Attribute, element: Attribute) -> Scalar:
+    if element == i1:
+        return x.to(element)
+    if isinstance(element, AnyFloat):
+        # Integers and f64 go to the shorter floats by way of f32 as their evaluator does.
+        is_by_f32 = isinstance(element, BFloat16Type) or (isinstance(element, Float16Type) and not x.is_float)
+        return (x.to(f32) if is_by_f32 else x).to(element)
+    target = as_integer(element)
+    assert target is not None
+    return _to_integer(x, source, target) if x.is_float else x.to(target)
+
+
+_AS_IT_IS = Writing((), lambda value, scalars: value)
+
+
+def _cast(op: ops.CastOp, at: Lowering) -> Sequence[SSAValue]:
+    plain = plain_type(element_of(op.input)), plain_type(element_of(op.result))
+    if plain[0] == plain[1]:
+        return (at.value(op.input),)
+    small = as_small_float(plain[1])
+    source, element = f32 if as_small_float(plain[0]) else element_of(at.value(op.input)), at.result_element()
+    if small is None and source == element and not isinstance(source, AnyFloat):
+        return (at.value(op.input),)
+    reading = quantized.plain(at, op.input, identity(at))
+
+    def convert(x: Scalar) -> Scalar:
+        if small is not None:
+            return encoded(x.to(f32), small, saturates=op.saturates, rounding=op.rounding)
+        return _converted(x, source, element)
+
+    return (quantized.compute(at, [reading], _AS_IT_IS, convert),)
+
+
+def _bit_cast(op: ops.BitCastOp, at: Lowering) -> Sequence[SSAValue]:
+    value, element = at.value(op.input), at.result_element()
+    if element_of(value) == element:
+        return (value,)
+    is_resized = i1 in (element, element_of(value))
+    reading = quantized.stored(at, op.input, identity(at))
+
+    def body(x: Scalar) -> Scalar:
+        return x.to(element) if is_resized else x.bitcast(element)
+
+    return (quantized.compute(at, [reading], _AS_IT_IS, body),)
+
+
+CONVERSION_LOWERINGS: dict[type[Operation], Lower] = {ops.CastOp: _cast, ops.BitCastOp: _bit_cast}
+
+
+# Elementwise arithmetic: functions of scalars for plain values, exact integer rules for quantized ones.
+
+
+def _of_formula(formula: Formula) -> Function:
+    def on_scalars(op: Operation, *scalars: Scalar) -> Scalar:
+        return formula.of(op, STEPS, *scalars)
+
+    return on_scalars
+
+
+def _sign(op: Operation, x: Scalar) -> Scalar:
+    one = x.constant(1)
+    negative = x.constant(0) if x.unsigned else x.compare("lt", 0).select(x.constant(-1), 0)
+    found = x.compare("gt", 0).select(one, negative)
+    return x.compare("ne", x).select(x, found) if x.is_float else found
+
+
+def _comparison(predicate: str) -> Function:
+    def compare(op: Operation, a: Scalar, b: Scalar) -> Scalar:
+        return a.compare(predicate, b)
+
+    return compare
+
+
+def _clip(op: ops.ClipOp, x: Scalar) -> Scalar:
+    for bound, towards_the_others in ((op.minimum, numbers.ceil), (op.maximum, numbers.floor)):
+        if bound is None:
+            continue
+        number = bound.value.data
+        if not x.is_float:
+            low, high = integer_limits(x.bits, is_signed=not x.unsigned)
+            number = towards_the_others(min(max(number, low), high))
+        x = x.maximum(number) if bound is op.minimum else x.minimum(number)
+    return x
+
+
+def _where(op: ops.WhereOp, at: Lowering) -> Sequence[SSAValue]:
+    condition = quantized.stored(at, op.operands[0], operand_map(at, op.operands[0]))
+    element = tensor(op.results[0].type).get_element_type()
+    is_moved = all(tensor(value.type).get_element_type() == element for value in op.operands[1:])
+    readings = (
+        [quantized.stored(at, value, operand_map(at, value)) for value in op.operands[1:]]
+        if is_moved
+        else reals(at, op.operands[1:])
+    )
+    writing = (
+        quantized.Writing((), lambda value, scalars: value) if is_moved else quantized.writing(at, 0, identity(at))
+    )
+    return (quantized.compute(at, [condition, *readings], writing, Scalar.select),)
+
+
+def _uniform(at: Lowering, values: Sequence[SSAValue]) -> list[UniformQuantizedType] | None:
+    found = [quantized.uniform_element(at, value) for value in values]
+    known = [each for each in found if each is not None]
+    return known if len(known) == len(found) else None
+
+
+def _scale(at: Lowering, value: SSAValue, element: UniformQuantizedType) -> Any:
+    """The scales of an operand in a shape that broadcasts against the result, as f32."""
+    shape = tensor(value.type).get_shape()
+    scales, _ = broadcast_parameters(element, shape)
+    return np.asarray(scales, np.float32)
+
+
+def _rescaled(at: Lowering, values: Sequence[SSAValue], scale: Any, largest: int, function: Function) -> SSAValue:
+    readings = [quantized.centred(at, value, operand_map(at, value)) for value in values]
+    writing = quantized.requantizing(at, 0, scale, largest, identity(at))
+    wide = i64 if largest >= 1 << 31 else i32
+
+    def combined(*integers: Scalar) -> Scalar:
+        return function(at.op, *(integer.to(wide) for integer in integers))
+
+    return quantized.compute(at, readings, writing, combined)
+
+
+def _on_one_scale(function: Function, growth: Callable[[Sequence[int]], int]) -> Lower:
+    """`function` of the integers of quantized operands of one scale; of floats otherwise.
+
+    `growth` gives the largest absolute value of a result from those of the operands.
+    """
+    in_general = elementwise(function)
+
+    def lower(op: Any, at: Lowering) -> Sequence[SSAValue] | None:
+        elements = _uniform(at, [*op.operands, op.results[0]])
+        if elements is None:
+            return in_general(op, at)
+        scales = [_scale(at, value, element) for value, element in zip(op.operands, elements, strict=False)]
+        bounds = [quantized.largest(element) for element in elements[:-1]]
+        if all(np.all(scales[0] == scale) for scale in scales):
+            return (_rescaled(at, op.operands, scales[0], growth(bounds), function),)
+        if quantized.requantization_of(at).mode is Mode.F32:
+            return (through_reals(at, function),)
+        return (_brought_together(op, at, scales, growth, function),)
+
+    return lower
+
+
+def _brought_together(
+    op: ops.BinaryOp, at: Lowering, scales: Sequence[Any], growth: Callable[[Sequence[int]], int], function: Function
+) -> SSAValue:
+    """`function` of integers that are rescaled, in a mode without floats, to one scale first."""
+    mode = quantized.requantization_of(at)
+    common = common_scale(op, *scales)
+    if (shifted := _shifted_together(op, at, scales, common, growth, function)) is not None:
+        return shifted
+    readings = [
+        _brought(at, value, scale, common, 0 if mode.mode is Mode.SHIFT else headroom(value))
+        for value, scale in zip(op.operands, scales, strict=True)
+    ]
+    writing = quantized.requantizing(at, 0, common, growth([1 << 31, 1 << 31]), identity(at))
+    return quantized.compute(at, readings, writing, lambda *integers: function(op, *integers))
+
+
+def _shifted_together(
+    op: ops.BinaryOp, at: Lowering, scales: Sequence[Any], common: Any, growth: Callable[[Sequence[int]], int],
+    function: Function,
+) -> SSAValue | None:  # fmt: skip
+    """The same by shifts to the left, `None` where 32 bits do not hold the integers, or the mode is another."""
+    elements = _uniform(at, op.operands)
+    if elements is None or quantized.requantization_of(at).mode is not Mode.SHIFT:
+        return None
+    places = [-power_of_two_shift(np.asarray(scale, np.float64) / common) for scale in scales]
+    reach = [quantized.largest(each) << int(place.max()) for each, place in zip(elements, places, strict=True)]
+    largest = growth(reach)
+    if max(largest, *reach) >= 1 << 31:
+        return None
+    every = identity(at)
+    readings: list[quantized.ScalarRead] = []
+    for value, place in zip(op.operands, places, strict=True):
+        own = quantized.centred(at, value, operand_map(at, value))
+        by = quantized.parameter(at, place.astype(np.int32), i32, every)
+
+        def read(scalars: Sequence[Scalar], own: Any = own, by: Any = by) -> Scalar:
+            integers, shifts = quantized.split(scalars, own.inputs, by.inputs)
+            integer = own.read(integers).to(i32)
+            return integer if by.is_always(0) else integer << by.of(shifts, integer)
+
+        readings.append(quantized.ScalarRead((*own.inputs, *by.inputs), read))
+    writing = quantized.requantizing(at, 0, common, largest, every)
+    return quantized.compute(at, readings, writing, lambda *integers: function(op, *integers))
+
+
+def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, places: int) -> quantized.ScalarRead:
+    """The integers of an operand in steps of the scale `common`, in i64."""
+    map_ = operand_map(at, value)
+    own = quantized.centred(at, value, map_)
+    ratio = np.ldexp(source, -places).astype(np.float64) / common.astype(np.float64)
+    mode, zero_point = quantized.requantization_of(at), np.zeros((), np.int64)
+    every = AffineMap.identity(map_.num_dims)  # the common scale may vary along axes that the operand has not
+    element = quantized.uniform_element(at, value)
+    # 32 bits hold what has been shifted into its headroom; what they do not hold is saturated before it is rescaled.
+    is_short = mode.mode is not Mode.SHIFT and element is not None and quantized.largest(element) << places < 1 << 31
+    rescaled = quantized.rescaling(at, mode, np.asarray(ratio), zero_point, quantized.ANY, i64, every)
+
+    def read(scalars: Sequence[Scalar]) -> Scalar:
+        integers, parameters = quantized.split(scalars, own.inputs, rescaled.inputs)
+        wide = own.read(integers).to(i64)
+        shifted = wide << places if places else wide
+        return rescaled.write(shifted.to(i32) if is_short else shifted, parameters)
+
+    return quantized.ScalarRead((*own.inputs, *rescaled.inputs), read)
+
+
+def _mul(op: ops.MulOp, at: Lowering) -> Sequence[SSAValue]:
+    elements = _uniform(at, [*op.operands, op.result])
+    if elements is None:
+        return (through_reals(at, FUNCTIONS[ops.MulOp]),)
+    scales = [_scale(at, value, element) for value, element in zip(op.operands, elements, strict=False)]
+    largest = quantized.largest(elements[0]) * quantized.largest(elements[1])
+    if largest >= 1 << 63:
+        raise at.error(f"cannot be compiled: products up to {largest} overflow 64 bits; use types with fewer bits")
+    return (_rescaled(at, op.operands, accumulator_scale(*scales), largest, FUNCTIONS[ops.MulOp]),)
+
+
+def _clip_quantized(op: ops.ClipOp, at: Lowering) -> Sequence[SSAValue] | None:
+    elements = _uniform(at, [op.input, op.result])
+    if elements is None:
+        return elementwise(_clip)(op, at)
+    source, target = elements
+    readings = [quantized.centred(at, op.input, identity(at))]
+    writing = quantized.requantizing(at, 0, _scale(at, op.input, source), quantized.largest(source), identity(at))
+    bounds = [
+        None
+        if bound is None
+        else quantized.parameter(at, _stored_bound(target, at.result_shape(), bound), at.result_element(), identity(at))
+        for bound in (op.minimum, op.maximum)
+    ]
+    inputs = tuple(each for bound in bounds if bound is not None for each in bound.inputs)
+
+    def write(integer: Scalar, scalars: Sequence[Scalar]) -> Scalar:
+        own, *rest = quantized.split(scalars, writing.inputs, *(bound.inputs for bound in bounds if bound is not None))
+        value = writing.write(integer, own)
+        stored = Scalar(value.value, value.builder, not target.is_signed)
+        for bound, is_minimum in zip(bounds, (True, False), strict=True):
+            if bound is not None:
+                limit = bound.of(rest.pop(0), stored)
+                stored = stored.maximum(limit) if is_minimum else stored.minimum(limit)
+        return stored
+
+    both = quantized.Writing((*writing.inputs, *inputs), write)
+    return (quantized.compute(at, readings, both, unchanged),)
+
+
+def _stored_bound(element: UniformQuantizedType, shape: Sequence[int], bound: FloatAttr[Any]) -> Any:
+    """A bound quantized as a value would be, in a shape that broadcasts against the result."""
+    if element.granularity is Granularity.TENSOR:
+        return quantize(np.full((1,) * len(shape), bound.value.data), element)
+    return quantize(np.full(shape, bound.value.data), element)
+
+
+def _compare(predicate: str) -> Lower:
+    """Operands of one scale by their integers, others by the real values that they stand for."""
+    plain = _comparison(predicate)
+
+    def lower(op: Any, at: Lowering) -> Sequence[SSAValue]:
+        elements = _uniform(at, op.operands)
+        if elements is None:
+            return (through_reals(at, plain),)
+        values, maps = op.operands, [operand_map(at, value) for value in op.operands]
+        scales = [exact_scales(value, element) for value, element in zip(values, elements, strict=True)]
+        readings: Sequence[quantized.ScalarRead | ExactReading] = (
+            [quantized.centred(at, value, map_) for value, map_ in zip(values, maps, strict=True)]
+            if np.all(scales[0] == scales[1])
+            else exact_reals(at, list(zip(values, elements, maps, strict=True)))
+        )
+
+        def body(*scalars: Scalar) -> Scalar:
+            runs = quantized.split(scalars, *(reading.inputs for reading in readings))
+            left, right = (reading.read(run) for reading, run in zip(readings, runs, strict=True))
+            if isinstance(left, ExactReal) and isinstance(right, ExactReal):
+                return left.compare(predicate, right)
+            assert isinstance(left, Scalar)
+            assert isinstance(right, Scalar)
+            wide = i64 if i64 in (left.type, right.type) else i32
+            return left.to(wide).compare(predicate, right.to(wide))
+
+        inputs = [each for reading in readings for each in reading.inputs]
+        return (at.compute(inputs, at.result_shape(), at.result_element(), body),)
+
+    return lower
+
+
+_STEP_BITS = 48
+"""A remainder takes off so many bits of the quotient at a time: f64 holds each partial quotient with room to spare."""
+
+
+def _float_remainder(a: Scalar, b: Scalar) -> Scalar:
+    """C's `fmod`, exact, by long division in f64.
+
+    The divisor is taken times 2^48 again and again, the largest first, so that every partial quotient is a number that
+    f64 holds. The fused step loses nothing, as the rest has few bits. A partial quotient may be rounded up to the next
+    whole number: then the rest is one divisor too small.
+    """
+    dividend, divisor = a.to(f64), b.to(f64)
+    rest, step = dividend.absolute(), divisor.absolute()
+    exponents = 2098 if a.type == f64 else 277  # from the smallest number of the type to the largest
+    for place in reversed(range(0, exponents, _STEP_BITS)):
+        multiple = step
+        for power in (min(place, 1000), min(max(place - 1000, 0), 1000), max(place - 2000, 0)):
+            multiple = multiple * 2.0**power if power else multiple
+        quotient = (rest / multiple).apply(math.TruncOp)
+        left = (-quotient).apply(math.FmaOp, multiple, rest)
+        left = left.compare("lt", 0).select(left + multiple, left)
+        rest = rest.compare("lt", multiple).select(rest, left)  # an infinite multiple too
+    return rest.apply(math.CopySignOp, dividend).to(a.type)
+
+
+def _remainder(op: ops.ModOp, a: Scalar, b: Scalar) -> Scalar:
+    """`fmod` has the sign of the dividend, `mod` that of the divisor."""
+    rest = _float_remainder(a, b) if a.is_float else a % b
+    if op.fmod.value.data or a.unsigned:
+        return rest
+    is_other = rest.compare("lt", 0) ^ b.compare("lt", 0)
+    moved = (rest.compare("ne", 0) & is_other).select(rest + b, rest)
+    if not a.is_float:
+        return moved
+    zero = b.constant(0).apply(math.CopySignOp, b)
+    return rest.compare("eq", 0).select(zero, moved)
+
+
+def _power(op: Operation, a: Scalar, b: Scalar) -> Scalar:
+    if a.is_float:
+        return a.apply(math.PowFOp, b.to(a.type))
+    return _integer_power(a, b.to(a.type))
+
+
+def _integer_power(base: Scalar, exponent: Scalar) -> Scalar:
+    """By squaring, one step for each bit of the exponent: it wraps as products do, and 1 and -1 have inverses."""
+    result, factor = base.constant(1), base
+    bits = base.bits if base.unsigned else base.bits - 1
+    magnitude = exponent if exponent.unsigned else exponent.maximum(0)
+    for bit in range(bits):
+        is_set = ((magnitude >> bit) & 1).compare("ne", 0)
+        result = is_set.select(result * factor, result)
+        factor = factor * factor if bit + 1 < bits else factor
+    if base.unsigned:
+        return result
+    parity = (exponent & 1).compare("ne", 0).select(base.constant(-1), 1)
+    inverse = base.compare("eq", 1).select(base, base.compare("eq", -1).select(parity, 0))
+    return exponent.compare("lt", 0).select(inverse, result)
+
+
+def _divided(function: Function) -> Lower:
+    """`function` of a dividend and a divisor; integers wrap, where `arith` has no quotient of the smallest one and -1.
+
+    So what is divided by -1 is negated and divided by 1: the same quotient, and no remainder either way. Where a
+    constant shows that the two don't meet, nothing is compared.
+    """
+
+    def lower(op: Any, at: Lowering) -> Sequence[SSAValue] | None:
+        integer = as_integer(tensor(op.lhs.type).get_element_type())
+        meet = integer is not None and (_may_hold(at, op.lhs, storage_limits(integer)[0]) and _may_hold(at, op.rhs, -1))
+        return elementwise(wrapping if meet else function)(op, at)
+
+    def wrapping(op: Operation, a: Scalar, b: Scalar) -> Scalar:
+        if a.unsigned:
+            return function(op, a, b)
+        is_minus_one = b.compare("eq", -1)
+        return function(op, is_minus_one.select(-a, a), is_minus_one.select(b.constant(1), b))
+
+    return lower
+
+
+def _may_hold(at: Lowering, value: SSAValue, number: int) -> bool:
+    """Whether some element of an operand may be `number`: of a constant, whether one is."""
+    known = at.known(value)
+    return known is None or bool((narrowed(known, tensor(value.type).get_element_type()) == number).any())
+
+
+FUNCTIONS: dict[type[Operation], Function] = {
+    **{operation: _of_formula(formula) for operation, formula in FORMULAS.items()},
+    ops.AddOp: of_scalars(Scalar.__add__),
+    ops.SubOp: of_scalars(Scalar.__sub__),
+    ops.MulOp: of_scalars(Scalar.__mul__),
+    ops.DivOp: of_scalars(Scalar.__truediv__),
+    ops.MinOp: of_scalars(Scalar.minimum),
+    ops.MaxOp: of_scalars(Scalar.maximum),
+    ops.AbsOp: of_scalars(Scalar.absolute),
+    ops.NegOp: of_scalars(Scalar.__neg__),
+    ops.SignOp: _sign,
+    ops.PowOp: _power,
+    ops.EqualOp: _comparison("eq"),
+    ops.WhereOp: of_scalars(Scalar.select),
+}
+"""What operations compute on plain floats, inside a body."""
+
+
+LOWERINGS: dict[type[Operation], Lower] = {
+    **{operation: elementwise(function) for operation, function in FUNCTIONS.items()},
+    **{each: _on_one_scale(FUNCTIONS[each], sum) for each in (ops.AddOp, ops.SubOp)},
+    **{each: _on_one_scale(FUNCTIONS[each], max) for each in (ops.MinOp, ops.MaxOp, ops.AbsOp, ops.NegOp, ReluOp)},
+    ops.MulOp: _mul,
+    ops.ClipOp: _clip_quantized,
+    ops.EqualOp: _compare("eq"),
+    ops.GreaterOp: _compare("gt"),
+    ops.GreaterOrEqualOp: _compare("ge"),
+    ops.LessOp: _compare("lt"),
+    ops.LessOrEqualOp: _compare("le"),
+    ops.WhereOp: _where,
+    ops.DivOp: _divided(FUNCTIONS[ops.DivOp]),
+    ops.ModOp: _divided(_remainder),
+}

@@ -1,0 +1,558 @@
+"""Elementwise arithmetic: functions of one operand, two that broadcast, comparisons, selection, type conversion.
+
+Semantics are ONNX's for the operator of the same name; on quantized values the real result is rounded to the type
+of the result. Integers wrap around.
+"""
+
+import math
+from abc import ABC
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    BoolAttr,
+    Float8E8M0FNUType,
+    FloatAttr,
+    StringAttr,
+    TensorType,
+    f32,
+    i1,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.arithmetic.requantization import Affine, Sum, accumulator_scale, f32_multiplier
+from qmlir.arithmetic.small_floats import PowerRounding
+from qmlir.dialects.nn.base import Kind, NnOp, OneOperandOp, kind_of, plain_type, tensor_like
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.requantize import Accumulator
+from qmlir.dialects.nn.result_shapes import check_choice
+from qmlir.dialects.quant.types import UniformType
+from qmlir.ir.builtin_types import AnyTensor, as_integer, as_small_float, element_of, shape_of
+from qmlir.ir.float_reasons import FloatCause
+from qmlir.ir.interfaces import Domain, FixedRange, QuantizationSlots, Recomputable
+
+# Shapes of elementwise operations: NumPy's broadcasting, with sizes that may be unknown.
+
+
+def _broadcast_size(left: int, right: int) -> int:
+    if left == 1:
+        return right
+    if right == 1 or left == right:
+        return left
+    if DYNAMIC_INDEX in (left, right):
+        # The unknown size is 1 or the known one; either way the result has the known one.
+        return max(left, right)
+    raise VerifyException(f"sizes {left} and {right} cannot be broadcast")
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that `shapes` broadcast to together."""
+    result: tuple[int, ...] = ()
+    for shape in shapes:
+        pairs = zip_longest(reversed(result), reversed(shape), fillvalue=1)
+        result = tuple(_broadcast_size(left, right) for left, right in pairs)[::-1]
+    return result
+
+
+class UnaryOp(OneOperandOp, ABC):
+    """One operand, a result of the same shape and plain element type."""
+
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
+
+    def __init__(self, value: SSAValue, result_type: Attribute | None = None):
+        super().__init__(operands=[value], result_types=[result_type or self.default_result_type(value)])
+
+    @classmethod
+    def default_result_type(cls, operand: SSAValue) -> AnyTensor:
+        """The default type of the result."""
+        return tensor_like(operand, shape_of(operand))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        return [self.default_result_type(self.input)]
+
+
+def fixed_output(minimum: float, maximum: float, domain: Domain | None = None) -> QuantizationSlots:
+    """The slots of an operation with one operand whose results lie in `[minimum, maximum]` whatever the input."""
+    return replace(defined_at(domain), fixed_output=FixedRange(minimum, maximum))
+
+
+def defined_at(domain: Domain | None) -> QuantizationSlots:
+    """The slots of an operation with one operand that has finite results on `domain` only."""
+    return QuantizationSlots(domains={} if domain is None else {"input": domain})
+
+
+DIVISOR = Domain(holes=(0.0,))
+"""Everything but 0."""
+
+ANGLE = Domain(coarsest=1 / 32)
+"""Any angle, in steps of which a turn has at least 200: 8 bits hold one turn, not the angles of many positions."""
+
+
+@irdl_op_definition
+class AbsOp(UnaryOp, Recomputable):
+    """`|x|`."""
+
+    name = "nn.abs"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
+    ACCEPTS: ClassVar[Kind] = Kind.NUMBER
+
+
+@irdl_op_definition
+class NegOp(UnaryOp, Recomputable):
+    """`-x`."""
+
+    name = "nn.neg"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
+    ACCEPTS: ClassVar[Kind] = Kind.NUMBER
+
+
+@irdl_op_definition
+class SqrtOp(UnaryOp):
+    """The square root; NaN below 0."""
+
+    name = "nn.sqrt"
+    SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(minimum=0.0))
+
+
+@irdl_op_definition
+class ExpOp(UnaryOp):
+    """`e^x`."""
+
+    name = "nn.exp"
+
+
+@irdl_op_definition
+class LogOp(UnaryOp):
+    """The natural logarithm."""
+
+    name = "nn.log"
+    SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(minimum=0.0, holes=(0.0,)))
+
+
+@irdl_op_definition
+class ReciprocalOp(UnaryOp):
+    """`1 / x`."""
+
+    name = "nn.reciprocal"
+    SLOTS: ClassVar[QuantizationSlots] = defined_at(DIVISOR)
+
+
+@irdl_op_definition
+class ErfOp(UnaryOp):
+    """The error function."""
+
+    name = "nn.erf"
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
+
+
+@irdl_op_definition
+class SinOp(UnaryOp):
+    """The sine of an angle in radians."""
+
+    name = "nn.sin"
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0, ANGLE)
+
+
+@irdl_op_definition
+class CosOp(UnaryOp):
+    """The cosine of an angle in radians."""
+
+    name = "nn.cos"
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0, ANGLE)
+
+
+@irdl_op_definition
+class TanOp(UnaryOp):
+    """The tangent of an angle in radians."""
+
+    name = "nn.tan"
+    SLOTS: ClassVar[QuantizationSlots] = defined_at(ANGLE)
+
+
+@irdl_op_definition
+class AsinOp(UnaryOp):
+    """The angle in `[-pi / 2, pi / 2]` with this sine; NaN outside `[-1, 1]`."""
+
+    name = "nn.asin"
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(-math.pi / 2, math.pi / 2, Domain(-1.0, 1.0))
+
+
+@irdl_op_definition
+class AcosOp(UnaryOp):
+    """The angle in `[0, pi]` with this cosine; NaN outside `[-1, 1]`."""
+
+    name = "nn.acos"
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(0.0, math.pi, Domain(-1.0, 1.0))
+
+
+@irdl_op_definition
+class AtanOp(UnaryOp):
+    """The angle in `[-pi / 2, pi / 2]` with this tangent."""
+
+    name = "nn.atan"
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(-math.pi / 2, math.pi / 2)
+
+
+@irdl_op_definition
+class SinhOp(UnaryOp):
+    """The hyperbolic sine."""
+
+    name = "nn.sinh"
+
+
+@irdl_op_definition
+class CoshOp(UnaryOp):
+    """The hyperbolic cosine."""
+
+    name = "nn.cosh"
+
+
+@irdl_op_definition
+class AsinhOp(UnaryOp):
+    """The inverse of the hyperbolic sine."""
+
+    name = "nn.asinh"
+
+
+@irdl_op_definition
+class AcoshOp(UnaryOp):
+    """The inverse of the hyperbolic cosine from 0 up; NaN below 1."""
+
+    name = "nn.acosh"
+    SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(minimum=1.0))
+
+
+@irdl_op_definition
+class AtanhOp(UnaryOp):
+    """The inverse of the hyperbolic tangent; NaN outside `[-1, 1]`."""
+
+    name = "nn.atanh"
+    SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(-1.0, 1.0, holes=(-1.0, 1.0)))
+
+
+@irdl_op_definition
+class FloorOp(UnaryOp, Recomputable):
+    """The largest whole number that is not above `x`."""
+
+    name = "nn.floor"
+
+
+@irdl_op_definition
+class CeilOp(UnaryOp, Recomputable):
+    """The smallest whole number that is not below `x`."""
+
+    name = "nn.ceil"
+
+
+@irdl_op_definition
+class RoundOp(UnaryOp, Recomputable):
+    """The nearest whole number, the even one half-way between two."""
+
+    name = "nn.round"
+
+
+@irdl_op_definition
+class SignOp(UnaryOp, Recomputable):
+    """-1, 0 or 1 as `x` is below, at or above 0; NaN stays."""
+
+    name = "nn.sign"
+    ACCEPTS: ClassVar[Kind] = Kind.NUMBER
+
+
+@irdl_op_definition
+class ClipOp(UnaryOp, Recomputable):
+    """`min(max(x, minimum), maximum)`; a bound that is left out does not hold."""
+
+    name = "nn.clip"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
+    ACCEPTS: ClassVar[Kind] = Kind.NUMBER
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(limits_operand=True)
+
+    minimum = opt_prop_def(FloatAttr)
+    maximum = opt_prop_def(FloatAttr)
+
+    def quantization_slots(self) -> QuantizationSlots:
+        is_bounded = self.minimum is not None or self.maximum is not None
+        return self.SLOTS if is_bounded else QuantizationSlots()
+
+    @staticmethod
+    def unbounded(value: SSAValue) -> "ClipOp":
+        """`value` as it is; quantized, in another type."""
+        return ClipOp.create(operands=[value], result_types=[tensor_like(value, shape_of(value))])
+
+    @staticmethod
+    def between(value: SSAValue, minimum: float, maximum: float) -> "ClipOp":
+        """`value` kept inside `[minimum, maximum]`."""
+        return ClipOp.create(
+            operands=[value],
+            result_types=[tensor_like(value, shape_of(value))],
+            properties={"minimum": FloatAttr(minimum, f32), "maximum": FloatAttr(maximum, f32)},
+        )
+
+
+class BinaryOp(NnOp, ABC):
+    """Two operands that broadcast against each other."""
+
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def __init__(self, lhs: SSAValue, rhs: SSAValue, result_type: Attribute | None = None):
+        super().__init__(operands=[lhs, rhs], result_types=[result_type or self.default_result_type(lhs, rhs)])
+
+    @classmethod
+    def default_result_type(cls, lhs: SSAValue, rhs: SSAValue) -> AnyTensor:
+        """The default type of the result."""
+        return tensor_like(lhs, broadcast_shapes(shape_of(lhs), shape_of(rhs)))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        return [self.default_result_type(self.lhs, self.rhs)]
+
+
+@irdl_op_definition
+class AddOp(BinaryOp, Recomputable):
+    """`a + b`."""
+
+    name = "nn.add"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(takes_accumulators=True)
+
+    def qlinear_bound(self, values: Sequence[Affine]) -> float:
+        left, right, result = values
+        for each in (left, right):
+            f32_multiplier(each.scale, result.scale)
+        return Sum.of(left, right, result).largest
+
+
+@irdl_op_definition
+class SubOp(BinaryOp, Recomputable):
+    """`a - b`."""
+
+    name = "nn.sub"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(takes_accumulators=True)
+
+
+@irdl_op_definition
+class MulOp(BinaryOp, Recomputable):
+    """`a * b`."""
+
+    name = "nn.mul"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
+
+    def qlinear_bound(self, values: Sequence[Affine]) -> float:
+        left, right, result = values
+        return 65536.0 * float(f32_multiplier(accumulator_scale(left.scale, right.scale), result.scale)) + 256
+
+
+@irdl_op_definition
+class DivOp(BinaryOp, Recomputable):
+    """`a / b`; integers are divided towards zero, and wrap: the smallest one by -1 is itself."""
+
+    name = "nn.div"
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(domains={"rhs": DIVISOR})
+
+
+@irdl_op_definition
+class PowOp(BinaryOp):
+    """`a ^ b`; of integers, `1 / a^-b` towards zero where `b` is negative. Of quantized numbers, `b` are floats."""
+
+    name = "nn.pow"
+    ACCEPTS: ClassVar[Kind] = Kind.NUMBER
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"rhs": None})
+    # 2 would be 2.0000002 where it is quantized, and the power of a number below 0 no number.
+
+    def accepts_quantized_values(self) -> bool:
+        return isinstance(self.rhs.owner, ConstantOp)
+
+    def float_reason(self) -> str:
+        return FloatCause.VARIABLE_EXPONENT.reason()
+
+    def domains(self) -> Iterator[Domain | None]:
+        exponents = self.rhs.owner.array if isinstance(self.rhs.owner, ConstantOp) else np.array([-0.5])
+        holes = (0.0,) if (exponents < 0).any() else ()
+        is_whole = bool((exponents == np.floor(exponents)).all())
+        yield Domain(minimum=-math.inf if is_whole else 0.0, holes=holes) if holes or not is_whole else None
+        yield None
+
+    def verify_(self) -> None:
+        super().verify_()
+        exponent, base = element_of(self.rhs), element_of(self.lhs)
+        if kind_of(exponent) not in (Kind.FLOAT, Kind.INTEGER) or plain_type(exponent) != plain_type(base):
+            raise VerifyException(
+                f"exponents must have the element type of the base ({base}), but got '{self.rhs.type}'"
+            )
+
+
+@irdl_op_definition
+class ModOp(BinaryOp):
+    """The remainder `a - floor(a / b) * b`, which has the sign of `b`.
+
+    With `fmod` it is C's `a - trunc(a / b) * b`, which has the sign of `a`.
+    """
+
+    name = "nn.mod"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
+
+    fmod = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+
+@irdl_op_definition
+class MinOp(BinaryOp, Recomputable):
+    """The smaller of `a` and `b`; NaN where one is."""
+
+    name = "nn.min"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
+
+
+@irdl_op_definition
+class MaxOp(BinaryOp, Recomputable):
+    """The larger of `a` and `b`; NaN where one is."""
+
+    name = "nn.max"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
+
+
+class ComparisonOp(BinaryOp, Recomputable, ABC):
+    """A comparison of real values; the result is i1."""
+
+    @classmethod
+    def default_result_type(cls, lhs: SSAValue, rhs: SSAValue) -> AnyTensor:
+        return TensorType(i1, broadcast_shapes(shape_of(lhs), shape_of(rhs)))
+
+
+@irdl_op_definition
+class EqualOp(ComparisonOp):
+    """`a == b`."""
+
+    name = "nn.equal"
+    ACCEPTS: ClassVar[Kind] = Kind.ANY | Kind.STRING
+
+
+@irdl_op_definition
+class GreaterOp(ComparisonOp):
+    """`a > b`."""
+
+    name = "nn.greater"
+
+
+@irdl_op_definition
+class GreaterOrEqualOp(ComparisonOp):
+    """`a >= b`."""
+
+    name = "nn.greater_or_equal"
+
+
+@irdl_op_definition
+class LessOp(ComparisonOp):
+    """`a < b`."""
+
+    name = "nn.less"
+
+
+@irdl_op_definition
+class LessOrEqualOp(ComparisonOp):
+    """`a <= b`."""
+
+    name = "nn.less_or_equal"
+
+
+@irdl_op_definition
+class WhereOp(NnOp, Recomputable):
+    """`a` where the condition holds, `b` elsewhere."""
+
+    name = "nn.where"
+    ACCEPTS: ClassVar[Kind] = Kind.MOVED
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"condition": None}, shares_parameters=True)
+
+    condition = operand_def(TensorType)
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        if element_of(self.condition) != i1:
+            raise VerifyException(f"condition must have elements of type i1, but got '{self.condition.type}'")
+        if kind_of(element_of(self.lhs)) is Kind.QUANTIZED and element_of(self.lhs) != element_of(self.rhs):
+            raise VerifyException(
+                f"cannot requantize the elements it selects: operands must have one type, but got '{self.lhs.type}' "
+                f"and '{self.rhs.type}'"
+            )
+        shape = broadcast_shapes(*(shape_of(operand) for operand in self.operands))
+        return [TensorType(element_of(self.lhs), shape)]
+
+
+@irdl_op_definition
+class CastOp(OneOperandOp, Recomputable):
+    """Convert each element to the result's plain type; for quantized types there is `quant.qcast`.
+
+    Floats are rounded to the nearest, half-way cases to even. To an integer type a float is truncated towards zero;
+    what does not fit loses its higher bits, as ONNX has it for integers, and NaN and infinities give 0. To i1
+    everything but 0 is true. To a float of 8 bits or fewer a value is rounded by way of f32; what is beyond its range
+    saturates, unless `saturate` is false. To powers of two (f8E8M0FNU) it is rounded by `round_mode`: `up` (so
+    without it), `down`, or `nearest`, half-way cases up.
+    """
+
+    name = "nn.cast"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN | Kind.SMALL_FLOAT
+
+    saturate = opt_prop_def(BoolAttr)
+    round_mode = opt_prop_def(StringAttr)
+
+    @property
+    def saturates(self) -> bool:
+        """Whether what is beyond the range of a small float becomes its largest value."""
+        return self.saturate is None or bool(self.saturate)
+
+    @property
+    def rounding(self) -> PowerRounding:
+        """How values become powers of two."""
+        return PowerRounding.UP if self.round_mode is None else PowerRounding(self.round_mode.data)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        source, element = element_of(self.input), element_of(self.result)
+        kind = kind_of(element)
+        if kind is None or kind not in self.ACCEPTS or isinstance(element, UniformType):
+            raise VerifyException(f"cannot cast to '{element}'")
+        if isinstance(source, UniformType):
+            raise VerifyException(f"cannot cast from '{source}'; use quant.dcast")
+        self._verify_rounding(element)
+        return [TensorType(plain_type(element), shape_of(self.input))]
+
+    def _verify_rounding(self, element: Attribute) -> None:
+        if self.saturate is not None and as_small_float(element) is None:
+            raise VerifyException(f"'saturate' requires a float result of at most 8 bits, but got '{element}'")
+        if self.round_mode is None:
+            return
+        if not isinstance(element, Float8E8M0FNUType):
+            raise VerifyException(f"'round_mode' requires a result of type f8E8M0FNU, but got '{element}'")
+        check_choice("'round_mode'", self.round_mode.data, [mode.value for mode in PowerRounding])
+
+
+@irdl_op_definition
+class BitCastOp(OneOperandOp):
+    """Read the bits of each element as the result's type, which has as many; i1 is a byte of value 0 or 1."""
+
+    name = "nn.bit_cast"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN | Kind.SMALL_FLOAT
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        source, element = plain_type(element_of(self.input)), plain_type(element_of(self.result))
+        if _bits(source) is None or _bits(source) != _bits(element):
+            raise VerifyException(f"cannot reinterpret '{source}' as '{element}': the types have different bit widths")
+        return [TensorType(element, shape_of(self.input))]
+
+
+def _bits(element: Attribute) -> int | None:
+    """How many bits an element has, i1 those of a byte; `None` for what has no bits of its own."""
+    if isinstance(element, AnyFloat):
+        return element.bitwidth
+    integer = as_integer(element)
+    return None if integer is None else 8 if element == i1 else integer.width.data

@@ -1,0 +1,241 @@
+"""The parts of a recurrent layer, evaluated step by step: they are built for three steps, however long the sequence is.
+
+The first step begins with the initial states, the last one gives results of the layer, and all others have the roles
+and types of the one between them. So the integers are those of the parts of all steps.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import Float32Type, TensorType
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.base import plain_type
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.decomposition import with_types
+from qmlir.dialects.nn.recurrent.decompose import WALKS, Direction, StepParts, unrolled
+from qmlir.dialects.nn.recurrent.ops import Layer
+from qmlir.dialects.nn.requantize import hand_on_requantization
+from qmlir.ir.builtin_types import element_of
+from qmlir.ir.decomposition import Parts
+from qmlir.ir.evaluation import Evaluator, Layout, Results, RunsRegions, arguments_by, evaluator_of, operand_layout
+from qmlir.ir.provenance import Origin, origins_of, set_origins
+
+STEPS = 3
+"""The steps whose parts are built."""
+
+Watch = Callable[[str, Operation, Sequence[Any]], None]
+"""Is called with the role of each part, the part, and what it computes."""
+
+_KEPT = 16
+"""The layers whose parts are kept, for the next samples."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    """All that the parts of a layer depend on."""
+
+    kind: type[Operation]
+    properties: frozenset[tuple[str, Attribute]]
+    elements: tuple[Attribute, ...]
+    """Those of the results."""
+
+    operands: tuple[tuple[Attribute, Attribute | None], ...]
+    """The type of each operand, and its elements if it is a constant."""
+
+    origins: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part, prepared."""
+
+    role: str
+    op: Operation
+    evaluator: Evaluator
+    layout: Layout
+
+    def run(self, values: dict[SSAValue, Any], watch: Watch | None) -> None:
+        """Add the results to `values`."""
+        found = self.evaluator(self.op, *arguments_by(self.layout, [values[each] for each in self.op.operands]))
+        values.update(zip(self.op.results, found, strict=True))
+        if watch is not None:
+            watch(self.role, self.op, found)
+
+
+def _current(value: SSAValue) -> SSAValue:
+    """The value that a result is now: giving it another type made a new one."""
+    return value.op.results[value.index] if isinstance(value, OpResult) else value
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """One direction: its steps, in the order in which it takes them, and what is different at each place."""
+
+    direction: Direction
+    parts: Mapping[int, _Part]
+    """The parts that are computed in each run, by their numbers."""
+
+    running: Sequence[_Part]
+    """What says which sequences reach each place, if the layer has lengths."""
+
+    def _run_step(
+        self, step: StepParts, place: int, values: dict[SSAValue, Any], watch: Watch | None
+    ) -> tuple[list[Any], Any]:
+        """The states after `step` at `place` of the sequence, and its output."""
+        for split in self.direction.splits:
+            values[split.results[step.place]] = values[split.operands[0]][place : place + 1]
+        if self.running:
+            runs = self.running[step.place]
+            values[runs.op.operands[0]] = np.array(place, np.int32)
+            runs.run(values, watch)
+        for number in range(step.start, step.end):
+            if number in self.parts:
+                self.parts[number].run(values, watch)
+        return [values[_current(each)] for each in step.after], values[_current(step.output)]
+
+    def run(self, time: int, values: dict[SSAValue, Any], watch: Watch | None) -> Array:
+        """The hidden states of all places, `[T, N, H]`; the last states are added to `values`."""
+        first, middle, last = self.direction.taken
+        places = range(time)[:: -1 if first.place else 1]
+        outputs: dict[int, Any] = {}
+        for number, place in enumerate(places):
+            step = first if number == 0 else last if number == time - 1 else middle
+            after, outputs[place] = self._run_step(step, place, values, watch)
+            if number < time - 2:
+                values.update(zip(map(_current, middle.before), after, strict=True))
+        return np.concatenate([outputs[place] for place in range(time)])
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The parts of a layer, prepared."""
+
+    arguments: Sequence[SSAValue]
+    constants: Mapping[SSAValue, Array]
+    parts: Mapping[int, _Part]
+    walks: Mapping[int, _Walk]
+    """By the number of the first part of its first step."""
+
+    joins: Mapping[int, int]
+    """By the number of a part that joins all hidden states of a direction, that of the walk."""
+
+    sequences: frozenset[int]
+    """The parts that give each direction's hidden states an axis of directions."""
+
+    results: Sequence[SSAValue]
+    count: int
+
+    def run(self, time: int, arguments: Sequence[Any], watch: Watch | None) -> Results:
+        """The results on the values of the operands."""
+        values = {**self.constants, **dict(zip(self.arguments, arguments, strict=True))}
+        joined: dict[int, Array] = {}
+        number = 0
+        while number < self.count:
+            if (walk := self.walks.get(number)) is not None:
+                joined[number] = walk.run(time, values, watch)
+                number = walk.direction.taken[-1].end
+                continue
+            part = self.parts.get(number)
+            if part is not None and number in self.joins:
+                values[part.op.results[0]] = joined[self.joins[number]]
+            elif part is not None and number in self.sequences:
+                values[part.op.results[0]] = values[part.op.operands[0]][:, None]
+            elif part is not None:
+                part.run(values, watch)
+            number += 1
+        return tuple(values[result] for result in self.results)
+
+
+def _prepared(parts: Parts, skipped: frozenset[Operation]) -> Iterator[tuple[int, _Part]]:
+    for number, (role, part) in enumerate(zip(parts.roles, parts.operations, strict=True)):
+        if isinstance(part, ConstantOp) or part in skipped:
+            continue
+        evaluator = evaluator_of(part)
+        if evaluator is None or isinstance(evaluator, RunsRegions):
+            raise InterpretationError(f"{part.name}, a part of {parts.composite.name}, has no evaluator")
+        yield number, _Part(role, part, evaluator, operand_layout(part))
+
+
+@lru_cache(_KEPT)
+def _plan(known: _Known) -> _Plan | str:
+    """The plan of a layer, or what its components lack."""
+    types = [type_ for type_, elements in known.operands if elements is None]
+    arguments = iter(Block(arg_types=types).args)
+    operands = [
+        next(arguments)
+        if elements is None
+        else ConstantOp.create(properties={"value": elements}, result_types=[type_]).results[0]
+        for type_, elements in known.operands
+    ]
+    op = cast(
+        Layer,
+        known.kind.create(
+            operands=operands,
+            result_types=[TensorType(cast(Any, element), [1]) for element in known.elements],
+            properties=dict(known.properties),
+        ),
+    )
+    set_origins(op, known.origins)
+    for result, inferred in zip(tuple(op.results), op.infer_result_types(), strict=True):
+        Rewriter.replace_value_with_new_type(result, TensorType(cast(Any, element_of(result)), inferred.get_shape()))
+    parts, directions = Parts(op), list[Direction]()
+    results = with_types(unrolled(WALKS[known.kind], directions))(op, parts)
+    if results is None:
+        return parts.missing_type()
+    hand_on_requantization(op, parts.operations)
+    splits = frozenset[Operation](split for each in directions for split in each.splits)
+    prepared = dict(_prepared(parts, splits))
+    numbers = {part: number for number, part in enumerate(parts.operations)}
+    walks: dict[int, _Walk] = {}
+    for each in directions:
+        running = [prepared.pop(numbers[cast(OpResult, value).op]) for value in each.running_at]
+        walks[each.taken[0].start] = _Walk(each, prepared, running)
+    joins, sequences = dict[int, int](), set[int]()
+    for first, walk in walks.items():
+        ends = f"{walk.direction.prefix}hidden/"
+        joins[parts.roles.index(f"{ends}sequence")] = first
+        sequences.add(parts.roles.index(f"{ends}reshape"))
+    constants: dict[SSAValue, Array] = {}
+    given = (value.op for value in operands if isinstance(value, OpResult))
+    for each in (*given, *parts.operations):
+        if isinstance(each, ConstantOp):
+            constants[each.result] = each.array
+    return _Plan(
+        [each for each in operands if not isinstance(each, OpResult)],
+        constants, prepared, walks, joins, frozenset(sequences), results, len(parts.operations),
+    )  # fmt: skip
+
+
+def of_steps(op: Layer, values: Mapping[SSAValue, Any], watch: Watch | None) -> Results | None:
+    """The results of the parts of `op` on the `values` of its operands; `None` if they have to be built one by one.
+
+    `watch` is called for each part of each step.
+    """
+    time = len(values[op.data])
+    if time <= STEPS or plain_type(element_of(op.data)) != Float32Type():
+        return None
+    operands: list[tuple[Attribute, Attribute | None]] = []
+    arguments: list[Any] = []
+    for value in op.operands:
+        if value is not op.data and isinstance(value, OpResult) and isinstance(value.op, ConstantOp):
+            operands.append((value.type, value.op.value))
+            continue
+        shape = np.shape(values[value])
+        shape = (STEPS, *shape[1:]) if value is op.data else shape
+        operands.append((TensorType(cast(Any, element_of(value)), shape), None))
+        arguments.append(values[value])
+    known = _Known(
+        type(op), frozenset(op.properties.items()), tuple(map(element_of, op.results)), tuple(operands),
+        tuple(origins_of(op)),
+    )  # fmt: skip
+    plan = _plan(known)
+    if isinstance(plan, str):
+        raise InterpretationError(f"the components of {op.name} {plan}")
+    return plan.run(time, arguments, watch)

@@ -1,0 +1,46 @@
+"""What the `nn` operations compute, in NumPy: one table a family, from operation class to function.
+
+A function takes the operation and its operands as arrays, and returns its results. Float, integer and boolean values
+are held as arrays of their own type (booleans as 0 and 1); movement takes the stored integers of quantized values too.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from xdsl.ir import Operation
+
+from qmlir.dialects.nn.attention import evaluate as attention
+from qmlir.dialects.nn.contraction import evaluate as contraction
+from qmlir.dialects.nn.contraction import evaluate as einsum
+from qmlir.dialects.nn.dynamic import evaluate as dynamic
+from qmlir.dialects.nn.elementwise import evaluate as elementwise
+from qmlir.dialects.nn.evaluation.components import with_components
+from qmlir.dialects.nn.expansion import evaluate as expansion
+from qmlir.dialects.nn.indexing import evaluate as indexing
+from qmlir.dialects.nn.island import evaluate as island
+from qmlir.dialects.nn.logic import evaluate as logic
+from qmlir.dialects.nn.movement import evaluate as movement
+from qmlir.dialects.nn.normalization import evaluate as normalization
+from qmlir.dialects.nn.pooling import evaluate as pooling
+from qmlir.dialects.nn.quantized_evaluators import with_quantized
+from qmlir.dialects.nn.recurrent import evaluate as recurrent
+from qmlir.dialects.nn.reduction import evaluate as reduction
+from qmlir.dialects.nn.resizing import evaluate as resizing
+from qmlir.dialects.nn.selection import evaluate as selection
+from qmlir.dialects.nn.sequence import evaluate as sequence
+from qmlir.dialects.nn.shapes import evaluate as shapes
+from qmlir.dialects.nn.softmax import evaluate as softmax
+from qmlir.dialects.nn.strings import evaluate as text
+from qmlir.dialects.nn.training import evaluate as training
+from qmlir.dialects.nn.trees import evaluate as trees
+
+_FAMILIES = (
+    elementwise, logic, contraction, pooling, resizing, einsum, movement, normalization, training, softmax, attention,
+    recurrent, dynamic, expansion, indexing, selection, reduction, shapes, text, trees,
+)  # fmt: skip
+
+_PLAIN = with_quantized({op: evaluator for family in _FAMILIES for op, evaluator in family.EVALUATORS.items()})
+
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Any, ...]]] = (
+    sequence.EVALUATORS | island.EVALUATORS | with_components(_PLAIN)
+)

@@ -1,0 +1,63 @@
+"""How the `nn` operations are differentiated: one table a family, from operation class to its rule (`backward`).
+
+Composites without a row have the gradient of their parts. Every other operation has a row: those that are not
+differentiated say why, and those whose results are no floats have none.
+"""
+
+from collections.abc import Mapping
+
+from xdsl.ir import Operation
+
+from qmlir.dialects import operations_in
+from qmlir.dialects.nn.activations import gradient as activations
+from qmlir.dialects.nn.attention import gradient as attention
+from qmlir.dialects.nn.constant import ops as constant
+from qmlir.dialects.nn.contraction import gradient as contraction
+from qmlir.dialects.nn.elementwise import gradient as elementwise
+from qmlir.dialects.nn.elementwise import ops as arithmetic
+from qmlir.dialects.nn.gradient.rules import Rule, nothing, refusing
+from qmlir.dialects.nn.indexing import gradient as indexing
+from qmlir.dialects.nn.island import ops as island
+from qmlir.dialects.nn.logic import ops as logic
+from qmlir.dialects.nn.movement import gradient as movement
+from qmlir.dialects.nn.normalization import gradient as normalization
+from qmlir.dialects.nn.pooling import gradient as pooling
+from qmlir.dialects.nn.reduction import gradient as reduction
+from qmlir.dialects.nn.reduction import ops as reductions
+from qmlir.dialects.nn.resizing import gradient as resizing
+from qmlir.dialects.nn.selection import ops as selection
+from qmlir.dialects.nn.sequence import ops as sequence
+from qmlir.dialects.nn.shapes import ops as shapes
+from qmlir.dialects.nn.softmax import gradient as softmax
+from qmlir.dialects.nn.strings import ops as text
+from qmlir.dialects.nn.training import gradient as training
+from qmlir.dialects.nn.trees import ops as trees
+
+_FAMILIES = (
+    elementwise, activations, contraction, reduction, pooling, normalization, softmax, attention, movement, indexing,
+    resizing, training,
+)  # fmt: skip
+
+REFUSED: Mapping[type[Operation], str] = {
+    reductions.CumProdOp: "cumulative products have no gradient rule",
+    selection.UniqueOp: "its output shape depends on the data",
+    arithmetic.BitCastOp: "it reinterprets bits",
+    shapes.RangeOp: "its output shape depends on the data",
+    island.OnnxIslandOp: "it runs in ONNX Runtime, which computes no gradients",
+    trees.TreeEnsembleOp: "its scores are piecewise constant",
+    **dict.fromkeys(operations_in(sequence), "sequences of tensors are not supported"),
+}
+"""The operations that compute floats and are not differentiated, each with the reason."""
+
+INTEGRAL: tuple[type[Operation], ...] = (
+    constant.ConstantOp, arithmetic.EqualOp, arithmetic.GreaterOp, arithmetic.GreaterOrEqualOp, arithmetic.LessOp,
+    arithmetic.LessOrEqualOp, *operations_in(logic), reductions.ArgMaxOp, reductions.ArgMinOp, selection.NonZeroOp,
+    shapes.ShapeOp, shapes.SizeOp, *operations_in(text),
+)  # fmt: skip
+"""The operations whose results are no floats, or depend on nothing."""
+
+RULES: dict[type[Operation], Rule] = {
+    **{op: rule for family in _FAMILIES for op, rule in family.RULES.items()},
+    **{op: refusing(reason) for op, reason in REFUSED.items()},
+    **dict.fromkeys(INTEGRAL, nothing),
+}

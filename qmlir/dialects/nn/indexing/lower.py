@@ -1,0 +1,227 @@
+"""Elements that are taken or written by index: structured reads at computed places, loops for what is written.
+
+Indices that are known become slices where they have one stride, and checked tables otherwise. A scatter writes update
+after update, in the order of its evaluator.
+"""
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import AnyFloat, IndexType, f32, f64, i1, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.kernel.lowering import quantized
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, nest
+from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar, constant, extracted, inserted, position
+from qmlir.dialects.nn.indexing import ops
+from qmlir.dialects.nn.lowering.elements import identity
+from qmlir.dialects.nn.lowering.indexing import axes_map, checked, place_of, places, run_of
+from qmlir.dialects.nn.movement.ops import normalized_axis
+from qmlir.dialects.quant.types import Granularity
+from qmlir.ir.builtin_types import element_of, shape_of
+
+# --- Taking -----------------------------------------------------------------------------------------------------------
+
+
+def _gather(op: ops.GatherOp, at: Lowering) -> Sequence[SSAValue]:
+    data, rank = at.value(op.input), len(at.result_shape())
+    axis, count = op.place, len(shape_of(op.indices))
+    size = shape_of(data)[axis]
+    indices = range(axis, axis + count)
+    taken = places(at, op.indices, axes_map(rank, indices), size)
+
+    def point(index: Scalar) -> list[Scalar]:
+        others = [position(index.builder, place) for place in range(rank) if place not in indices]
+        return [*others[:axis], taken.of(index), *others[axis:]]
+
+    if op.rescales:
+        return (_rescaled_slices(op, at, taken.input, point),)
+    known = at.known(op.indices)
+    if known is not None and (run := run_of(checked(at, known, size).reshape(-1))) is not None:
+        offsets, sizes, steps = [0] * len(shape_of(data)), list(shape_of(data)), [1] * len(shape_of(data))
+        offsets[axis], sizes[axis], steps[axis] = run.start, len(run), run.step
+        return (at.reshape(at.slice(data, offsets, sizes, steps), at.result_shape()),)
+
+    def body(index: Scalar) -> Scalar:
+        return extracted(index.builder, data, point(index))
+
+    return (at.compute([taken.input], at.result_shape(), at.result_element(), body),)
+
+
+def _rescaled_slices(op: ops.GatherOp, at: Lowering, index: Input, point: Callable[[Scalar], list[Scalar]]) -> SSAValue:
+    """Integers of slices that have parameters of their own, which stand in tables: the index finds them there, too."""
+    element, data, sizes = quantized.uniform_element(at, op.input), at.value(op.input), shape_of(op.input)
+    assert element is not None
+    counts = list(element.parameter_shape)
+    if element.granularity is Granularity.AXIS:
+        counts = [size if axis == op.place else 1 for axis, size in enumerate(sizes)]
+
+    def find(array: Array, type_: Attribute) -> quantized.Parameter:
+        if (array == array.flat[0]).all():
+            return quantized.Parameter(type_, array.flat[0].item())
+        blocks = {axis: sizes[axis] // count for axis, count in enumerate(counts) if count != 1}
+        table = at.constant(array.reshape([counts[axis] for axis in blocks]), type_)
+
+        def found(index: Scalar) -> Scalar:
+            whole = point(index)
+            inside = [whole[axis] // block if block != 1 else whole[axis] for axis, block in blocks.items()]
+            return extracted(index.builder, table, inside)
+
+        return quantized.Parameter(type_, None, (index,), found)
+
+    wide = quantized.wide_type(element)
+    offset = find(element.zero_points.astype(f"i{wide.width.data // 8}"), wide)
+    writing = quantized.requantizing(at, 0, element.scales, quantized.largest(element), find)
+
+    def body(index: Scalar) -> Scalar:
+        code = extracted(index.builder, data, point(index), at.signedness(op.input)).to(wide)
+        exact = code if offset.is_always(0) else code - offset.of([index], code)
+        return writing.write(exact, [index] * len(writing.inputs))
+
+    return at.compute([index], at.result_shape(), at.result_element(), body)
+
+
+def _gather_elements(op: ops.GatherElementsOp, at: Lowering) -> Sequence[SSAValue]:
+    data, rank = at.value(op.input), len(at.result_shape())
+    axis = normalized_axis(op.axis.value.data, rank)
+    taken = places(at, op.indices, identity(at), shape_of(data)[axis])
+
+    def body(index: Scalar) -> Scalar:
+        point = [position(index.builder, place) for place in range(rank)]
+        point[axis] = taken.of(index)
+        return extracted(index.builder, data, point)
+
+    return (at.compute([taken.input], at.result_shape(), at.result_element(), body),)
+
+
+def _gather_nd(op: ops.GatherNDOp, at: Lowering) -> Sequence[SSAValue]:
+    data, rank = at.value(op.input), len(at.result_shape())
+    *lead, length = shape_of(op.indices)
+    batch = op.batch_dims.value.data
+    named = axes_map(rank, range(len(lead)))
+    sizes = shape_of(data)[batch : batch + length]
+    taken = [places(at, op.indices, named, size, component) for component, size in enumerate(sizes)]
+
+    def body(*indices: Scalar) -> Scalar:
+        builder = indices[0].builder
+        numbers = [each.of(index) for each, index in zip(taken, indices, strict=True)]
+        batches, inside = ([position(builder, axis) for axis in run] for run in (range(batch), range(len(lead), rank)))
+        return extracted(builder, data, [*batches, *numbers, *inside])
+
+    return (at.compute([each.input for each in taken], at.result_shape(), at.result_element(), body),)
+
+
+# --- Writing ----------------------------------------------------------------------------------------------------------
+
+Combine = Callable[[Scalar, Scalar], Scalar]
+
+_REDUCTIONS: dict[str, Combine] = {
+    "add": Scalar.__add__,
+    "mul": Scalar.__mul__,
+    "min": Scalar.minimum,
+    "max": Scalar.maximum,
+}
+_OF_BOOLEANS: dict[str, Combine] = _REDUCTIONS | {"add": Scalar.__or__, "mul": Scalar.__and__}
+
+Point = Sequence[Scalar]
+PlaceOf = Callable[[ArithBuilder, Point], Sequence[Scalar]]
+"""The place in the data that a point of the updates goes to."""
+
+
+def _scattered(op: ops.ScatteringOp, at: Lowering, place: PlaceOf) -> SSAValue:
+    """The data with update after update; f16 and bf16 are joined in f32 and rounded once."""
+    name, element, unsigned = op.reduction.data, at.result_element(), at.signedness(op.input)
+    data, updates = at.value(op.input), at.value(op.updates)
+    combine = None if name == "none" else (_OF_BOOLEANS if element == i1 else _REDUCTIONS)[name]
+    is_wide = combine is not None and isinstance(element, AnyFloat) and element != f64
+    computing: Attribute = f32 if is_wide else element
+
+    def step(builder: ArithBuilder, point: Point, so_far: SSAValue) -> SSAValue:
+        target = place(builder, point)
+        update = extracted(builder, updates, point, unsigned).to(computing, unsigned)
+        if combine is not None:
+            update = combine(extracted(builder, so_far, target, unsigned), update)
+        return inserted(builder, update, so_far, target)
+
+    joined = nest(at.builder, shape_of(updates), _converted(at, data, computing), step)
+    return _converted(at, joined, element)
+
+
+def _converted(at: Lowering, value: SSAValue, element: Attribute) -> SSAValue:
+    if element_of(value) == element:
+        return value
+
+    def convert(number: Scalar) -> Scalar:
+        return number.to(element)
+
+    return at.compute([Input(value, identity(at))], shape_of(value), element, convert)
+
+
+def _scatter_elements(op: ops.ScatterElementsOp, at: Lowering) -> Sequence[SSAValue]:
+    shape = at.result_shape()
+    axis = normalized_axis(op.axis.value.data, len(shape))
+    indices, unsigned = at.value(op.indices), at.signedness(op.indices)
+
+    def place(builder: ArithBuilder, point: Point) -> Sequence[Scalar]:
+        named = place_of(extracted(builder, indices, point, unsigned), shape[axis])
+        return [*point[:axis], named, *point[axis + 1 :]]
+
+    return (_scattered(op, at, place),)
+
+
+def _scatter_nd(op: ops.ScatterNDOp, at: Lowering) -> Sequence[SSAValue]:
+    shape = at.result_shape()
+    *lead, length = shape_of(op.indices)
+    indices, unsigned = at.value(op.indices), at.signedness(op.indices)
+
+    def place(builder: ArithBuilder, point: Point) -> Sequence[Scalar]:
+        batch, inside = point[: len(lead)], point[len(lead) :]
+
+        def component(number: int) -> Scalar:
+            last = constant(builder, number, IndexType())
+            return place_of(extracted(builder, indices, [*batch, last], unsigned), shape[number])
+
+        return [*(component(number) for number in range(length)), *inside]
+
+    return (_scattered(op, at, place),)
+
+
+# --- One hot ----------------------------------------------------------------------------------------------------------
+
+
+def _one_hot(op: ops.OneHotOp, at: Lowering) -> Sequence[SSAValue]:
+    shape = at.result_shape()
+    rank = len(shape)
+    axis = normalized_axis(op.axis.value.data, rank)
+    depth = shape[axis]
+    others = axes_map(rank, [place for place in range(rank) if place != axis])
+    values = at.value(op.values)
+    choices = [Input(values, AffineMap(rank, 0, (AffineExpr.constant(number),))) for number in (0, 1)]
+
+    def body(number: Scalar, off: Scalar, on: Scalar) -> Scalar:
+        index = _whole(number, depth).to(i64)
+        index = index.compare("lt", 0).select(index + depth, index)
+        return index.compare("eq", position(index.builder, axis).to(i64)).select(on, off)
+
+    inputs = [Input(at.value(op.indices), others, at.signedness(op.indices)), *choices]
+    return (at.compute(inputs, shape, at.result_element(), body),)
+
+
+def _whole(number: Scalar, depth: int) -> Scalar:
+    """A float kept where its whole part is an integer of 64 bits; what names no place, NaN too, still names none."""
+    if not number.is_float:
+        return number
+    wide = number.to(f64)
+    inside = wide.clamp(-depth - 1, depth)
+    return inside.compare("eq", inside).select(inside, depth)
+
+
+LOWERINGS: dict[type[Operation], Lower] = {
+    ops.GatherOp: _gather,
+    ops.GatherElementsOp: _gather_elements,
+    ops.GatherNDOp: _gather_nd,
+    ops.ScatterElementsOp: _scatter_elements,
+    ops.ScatterNDOp: _scatter_nd,
+    ops.OneHotOp: _one_hot,
+}

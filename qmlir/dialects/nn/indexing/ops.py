@@ -1,0 +1,277 @@
+"""Operations that take or write elements by index; negative indices count from the end."""
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import Kind, NnOp, UnsupportedFormError, kind_of, plain_type, shapes_agree
+from qmlir.dialects.nn.movement.ops import has_axis_parameters, moved_element, normalized_axis
+from qmlir.dialects.nn.requantize import Accumulator
+from qmlir.dialects.nn.result_shapes import check_choice, check_shape, shape_text
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, shape_of
+from qmlir.ir.interfaces import QuantizationSlots, Slot
+
+# Shapes of operations that take or write elements by index, and where the axes of the data go.
+
+
+def gathered_axes(rank: int, axis: int, indices_rank: int) -> dict[int, int]:
+    """Where the axes of the data stand after a gather along `axis`; `axis` itself is gone."""
+    return {place: place if place < axis else place + indices_rank - 1 for place in range(rank) if place != axis}
+
+
+def check_element_indices(data: Sequence[int], indices: Sequence[int], axis: int) -> None:
+    """Check that `indices` of a gather or scatter of single elements fit into the data beside `axis`."""
+    if len(indices) != len(data):
+        raise VerifyException(
+            f"indices must have the rank of the data ({len(data)}), but got shape {shape_text(indices)}"
+        )
+    for place, (size, limit) in enumerate(zip(indices, data, strict=True)):
+        if place != axis and DYNAMIC_INDEX not in (size, limit) and size > limit:
+            raise VerifyException(
+                f"indices of shape {shape_text(indices)} are larger than the data {shape_text(data)} along axis {place}"
+            )
+
+
+def tuple_length(data: Sequence[int], indices: Sequence[int], batch_dims: int) -> int:
+    """How many numbers make one index into data whose first `batch_dims` axes the indices share."""
+    if not indices or not data:
+        raise VerifyException(
+            f"data and indices must have rank >= 1, but got shapes {shape_text(data)} and {shape_text(indices)}"
+        )
+    length = indices[-1]
+    if length == DYNAMIC_INDEX:
+        raise UnsupportedFormError("the last dimension of indices must be static")
+    if not 0 <= batch_dims < min(len(data), len(indices)):
+        raise VerifyException(
+            f"batch_dims must be smaller than the ranks of data ({len(data)}) and indices ({len(indices)}), but got "
+            f"{batch_dims}"
+        )
+    if not shapes_agree(data[:batch_dims], indices[:batch_dims]):
+        raise VerifyException(
+            f"data {shape_text(data)} and indices {shape_text(indices)} must agree in the first {batch_dims} dimensions"
+        )
+    if not 1 <= length <= len(data) - batch_dims:
+        raise VerifyException(
+            f"the last dimension of indices must be between 1 and the number of indexed axes, but got {length} for "
+            f"data of rank {len(data)}"
+        )
+    return length
+
+
+def slices_by_tuple(data: Sequence[int], indices: Sequence[int], batch_dims: int = 0) -> tuple[int, ...]:
+    """The shape of the slices that tuples of indices name, one after the other."""
+    length = tuple_length(data, indices, batch_dims)
+    return (*indices[:-1], *data[batch_dims + length :])
+
+
+def axes_by_tuple(data: Sequence[int], indices: Sequence[int], batch_dims: int = 0) -> dict[int, int]:
+    """Where the axes of the data stand in those slices."""
+    first = batch_dims + tuple_length(data, indices, batch_dims)
+    batch = {axis: axis for axis in range(batch_dims)}
+    return batch | {axis: axis - first + len(indices) - 1 for axis in range(first, len(data))}
+
+
+_OF_TABLES = QuantizationSlots({"input": Slot.WEIGHT, "indices": None}, weight_channel_axis=0)
+
+
+class GatheringOp(NnOp, ABC):
+    """Elements of `input` that `indices` names."""
+
+    ACCEPTS: ClassVar[Kind] = Kind.MOVED
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"indices": None}, shares_parameters=True)
+
+    input = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def verify_indices(self) -> None:
+        """Check that the indices are integers."""
+        if as_integer(element_of(self.indices)) is None:
+            raise VerifyException(f"indices must be integers, but got '{self.indices.type}'")
+
+
+@irdl_op_definition
+class GatherOp(GatheringOp):
+    """The slices of `input` along `axis` that `indices` names (ONNX Gather).
+
+    Where each slice has parameters of its own, as the rows of an embedding table have, the result has one scale: the
+    integers of a slice are rescaled to it.
+    """
+
+    name = "nn.gather"
+
+    axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
+
+    @property
+    def place(self) -> int:
+        """`axis`, counted from the front."""
+        return normalized_axis(self.axis.value.data, len(shape_of(self.input)))
+
+    @property
+    def rescales(self) -> bool:
+        """Whether the parameters of `input` differ along `axis`, or in blocks."""
+        element = element_of(self.input)
+        if not isinstance(element, UniformQuantizedType) or element.granularity is Granularity.TENSOR:
+            return False
+        return element.granularity is Granularity.BLOCK or element.axis == self.place
+
+    @property
+    def accumulator(self) -> Accumulator | None:
+        return Accumulator.OPERAND if self.rescales else None
+
+    def quantization_slots(self) -> QuantizationSlots:
+        return _OF_TABLES if self.rescales else self.SLOTS
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        self.verify_indices()
+        data, indices, axis = shape_of(self.input), shape_of(self.indices), self.place
+        element = element_of(self.input)
+        if self.rescales:
+            element = plain_type(element)
+        else:
+            element = moved_element(element, gathered_axes(len(data), axis, len(indices)))
+        return [TensorType(element, (*data[:axis], *indices, *data[axis + 1 :]))]
+
+    def verify_quantization(self) -> None:
+        result = element_of(self.result)
+        if self.rescales and has_axis_parameters(result):
+            raise VerifyException(f"a gather that requantizes must have a result with one scale, but got '{result}'")
+        super().verify_quantization()
+
+
+@irdl_op_definition
+class GatherElementsOp(GatheringOp):
+    """One element for each index: that of the index's own place, but for `axis`, whose place is the index (ONNX)."""
+
+    name = "nn.gather_elements"
+
+    axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        self.verify_indices()
+        data, indices = shape_of(self.input), shape_of(self.indices)
+        axis = normalized_axis(self.axis.value.data, len(data))
+        check_element_indices(data, indices, axis)
+        kept = {place: place for place, size in enumerate(indices) if place != axis and size == data[place]}
+        return [TensorType(moved_element(element_of(self.input), kept), indices)]
+
+
+@irdl_op_definition
+class GatherNDOp(GatheringOp):
+    """The slices of `input` that the tuples along the last axis of `indices` name; the first `batch_dims` axes are
+    those of both (ONNX GatherND)."""
+
+    name = "nn.gather_nd"
+
+    batch_dims = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        self.verify_indices()
+        data, indices, batch = shape_of(self.input), shape_of(self.indices), self.batch_dims.value.data
+        element = moved_element(element_of(self.input), axes_by_tuple(data, indices, batch))
+        return [TensorType(element, slices_by_tuple(data, indices, batch))]
+
+
+class ScatteringOp(NnOp, ABC):
+    """`input` with `updates` at the places that `indices` names.
+
+    `reduction` is what happens to the element that is there: `none` replaces it (of several updates the last one
+    stays), `add`, `mul`, `min` and `max` join the two. Quantized updates have the parameters of the data.
+    """
+
+    ACCEPTS: ClassVar[Kind] = Kind.ANY
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"indices": None}, shares_parameters=True)
+    REDUCTIONS: ClassVar[tuple[str, ...]] = ("none", "add", "mul", "min", "max")
+    ARITHMETIC: ClassVar[tuple[str, ...]] = ("add", "mul")
+    """Reductions that make new values, which shared parameters do not hold."""
+
+    input = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    updates = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    reduction = opt_prop_def(StringAttr, StringAttr("none"))
+
+    def verify_scatter(self, updates: Sequence[int], axes: dict[int, int]) -> None:
+        """Check the indices, the reduction, and updates of shape `updates` where the axes of the data go to `axes`."""
+        if as_integer(element_of(self.indices)) is None:
+            raise VerifyException(f"indices must be integers, but got '{self.indices.type}'")
+        check_choice("reduction", self.reduction.data, self.REDUCTIONS)
+        check_shape("updates", self.updates, updates)
+        if kind_of(element_of(self.input)) is not Kind.QUANTIZED:
+            return
+        if self.reduction.data in self.ARITHMETIC:
+            raise VerifyException(f"reduction '{self.reduction.data}' is not supported on quantized values")
+        wanted, found = moved_element(element_of(self.input), axes), element_of(self.updates)
+        if found != wanted:
+            raise VerifyException(
+                f"cannot requantize the updates: expected elements of type '{wanted}', but got '{found}'"
+            )
+
+
+@irdl_op_definition
+class ScatterElementsOp(ScatteringOp):
+    """One update for each index, at the index's own place, but for `axis`, whose place is the index (ONNX)."""
+
+    name = "nn.scatter_elements"
+
+    axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        data, indices = shape_of(self.input), shape_of(self.indices)
+        axis = normalized_axis(self.axis.value.data, len(data))
+        check_element_indices(data, indices, axis)
+        self.verify_scatter(indices, {place: place for place in range(len(data)) if place != axis})
+        return [TensorType(element_of(self.input), data)]
+
+
+@irdl_op_definition
+class ScatterNDOp(ScatteringOp):
+    """One slice of updates for each tuple along the last axis of `indices`, at the place that it names (ONNX)."""
+
+    name = "nn.scatter_nd"
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        data, indices = shape_of(self.input), shape_of(self.indices)
+        self.verify_scatter(slices_by_tuple(data, indices), axes_by_tuple(data, indices))
+        return [TensorType(element_of(self.input), data)]
+
+
+@irdl_op_definition
+class OneHotOp(NnOp):
+    """`values[1]` where the place along the new `axis` of size `depth` is the index, `values[0]` elsewhere (ONNX).
+
+    An index out of range is nowhere. Fractions of indices that are floats are cut off.
+    """
+
+    name = "nn.one_hot"
+    ACCEPTS: ClassVar[Kind] = Kind.ANY
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"indices": None}, shares_parameters=True)
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("depth",)
+    SCALARS: ClassVar[tuple[str, ...]] = ("depth",)
+
+    indices = operand_def(TensorType)
+    values = operand_def(TensorType)
+    depth_value = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    depth = opt_prop_def(IntegerAttr)
+    axis = opt_prop_def(IntegerAttr, IntegerAttr(-1, i64))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        if kind_of(element_of(self.indices)) not in (Kind.INTEGER, Kind.FLOAT):
+            raise VerifyException(f"indices must be numbers, but got '{self.indices.type}'")
+        if not shapes_agree(shape_of(self.values), (2,)):
+            raise VerifyException(f"values must be two elements (off, on), but got '{self.values.type}'")
+        indices = shape_of(self.indices)
+        axis = normalized_axis(self.axis.value.data, len(indices) + 1)
+        (depth,) = self.integers("depth") or (DYNAMIC_INDEX,)
+        if depth < 0 and depth != DYNAMIC_INDEX:
+            raise VerifyException(f"depth must be >= 0, but got {depth}")
+        element = moved_element(element_of(self.values), None)
+        return [TensorType(element, (*indices[:axis], depth, *indices[axis:]))]

@@ -1,1 +1,0 @@
-"""Shape functions of the `nn` operations: sizes in, sizes out, no operation named."""

@@ -1,0 +1,308 @@
+"""Lowering of elements: one body for each element, in exact integers, reals or floats."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects import math
+from xdsl.dialects.builtin import Float64Type, IndexType, TensorType, f64, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import IRDLOperation
+from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.test_value import create_ssa_value
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.kernel.lowering import quantized
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, broadcast_map
+from qmlir.dialects.kernel.lowering.quantized import ScalarRead
+from qmlir.dialects.kernel.lowering.scalars import Scalar, extracted
+from qmlir.dialects.nn.base import NnOp, plain_type
+from qmlir.dialects.nn.decomposition import is_quantized
+from qmlir.dialects.nn.elementwise.ops import UnaryOp
+from qmlir.dialects.quant.evaluate import dequantize
+from qmlir.dialects.quant.infer import broadcast_parameters, storage_dtype
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
+from qmlir.ir.builtin_types import tensor
+from qmlir.ir.evaluation import evaluate
+
+# Real values of stored integers, compared exactly: one float where it holds the product with the scale, else two.
+#
+# An f32 scale has 24 significant bits: its product with an integer below 2^29 has the 53 of f64. A longer product is
+# `high + low`: the product rounded, and what the rounding left, which a fused step gives exactly. Rounding keeps the
+# order, so the high parts decide, and where they are equal the low ones.
+
+_ONE_FLOAT = 1 << 29
+"""Integers below this need no second float."""
+
+_MOST_EXPONENTS = 900
+"""Scales that are further apart, in powers of 2, have products that leave the range of f64."""
+
+
+@dataclass(frozen=True)
+class ExactReal:
+    """A real value, exact: the sum of its parts, the low one at most half a unit in the last place of the high one."""
+
+    high: Scalar
+    low: Scalar | None
+
+    def compare(self, predicate: str, other: "ExactReal") -> Scalar:
+        """Whether `lt`, `le`, `gt`, `ge` or `eq` holds."""
+        if self.low is None and other.low is None:
+            return self.high.compare(predicate, other.high)
+        low = self.high.constant(0.0) if self.low is None else self.low
+        other_low = self.high.constant(0.0) if other.low is None else other.low
+        is_tie, by_low = self.high.compare("eq", other.high), low.compare(predicate, other_low)
+        if predicate == "eq":
+            return is_tie & by_low
+        return is_tie.select(by_low, self.high.compare(predicate, other.high))
+
+    @property
+    def parts(self) -> tuple[Scalar, ...]:
+        """The one or two floats."""
+        return (self.high,) if self.low is None else (self.high, self.low)
+
+
+@dataclass(frozen=True)
+class ExactReading:
+    """Inputs of a structured operation, and how the scalars of one point become an exact real."""
+
+    inputs: tuple[Input, ...]
+    count: int
+    """How many floats each real value is."""
+    read: Callable[[Sequence[Scalar]], ExactReal]
+
+
+def exact_scales(value: SSAValue, element: UniformQuantizedType) -> npt.NDArray[np.float64]:
+    """The scales of an operand as its values are compared, in a shape that broadcasts against it."""
+    scales, _ = broadcast_parameters(element, tensor(value.type).get_shape())
+    return scales if isinstance(element.expressed, Float64Type) else scales.astype(np.float32).astype(np.float64)
+
+
+def exact_reals(
+    at: Lowering, operands: Sequence[tuple[SSAValue, UniformQuantizedType, AffineMap]]
+) -> list[ExactReading]:
+    """Quantized operands as exact reals that may be compared with each other, all of them in one unit."""
+    scales = [exact_scales(value, element) for value, element, _ in operands]
+    exponents = np.concatenate([np.frexp(each)[1].reshape(-1) for each in scales])
+    if exponents.size and exponents.max() - exponents.min() > _MOST_EXPONENTS:
+        raise at.error(f"cannot be compiled: it compares values whose scales differ by more than 2^{_MOST_EXPONENTS}")
+    unit = int(exponents.max()) if exponents.size else 0  # so that no product leaves the range of f64
+    return [_exact_real(at, operand, np.ldexp(own, -unit)) for operand, own in zip(operands, scales, strict=True)]
+
+
+def _exact_real(
+    at: Lowering, operand: tuple[SSAValue, UniformQuantizedType, AffineMap], scales: npt.NDArray[np.float64]
+) -> ExactReading:
+    value, element, map_ = operand
+    largest = max(map(abs, storage_limits(element.storage))) + int(np.abs(element.zero_points).max())
+    is_short = largest < _ONE_FLOAT and not isinstance(element.expressed, Float64Type)
+    own = quantized.centred(at, value, map_)
+    scale = quantized.parameter(at, scales, f64, map_)
+
+    def read(scalars: Sequence[Scalar]) -> ExactReal:
+        integers, factors = quantized.split(scalars, own.inputs, scale.inputs)
+        integer = own.read(integers).to(f64)
+        factor = scale.of(factors, integer)
+        high = factor * integer
+        return ExactReal(high, None if is_short else factor.apply(math.FmaOp, integer, -high))
+
+    return ExactReading((*own.inputs, *scale.inputs), 1 if is_short else 2, read)
+
+
+# Operations on elements: which of the ways of `interpret.quantized` one takes, and the structured operation it
+# makes.
+#
+# Plain values go through the operation's function; quantized ones through exact integers where a rule has them,
+# through a table where the function has one operand of at most 16 bits, and through floats otherwise.
+
+Function = Callable[..., Scalar]
+"""`f(op, *scalars)`: what an operation computes on plain values; f16 and bf16 come as f32."""
+
+TABLE_BITS = 16
+"""A function of one stored value of this many bits is looked up."""
+
+
+def of_scalars(function: Callable[..., Scalar]) -> Function:
+    """`function(*scalars)` for operations whose properties do not matter."""
+
+    def of_their_values(op: Operation, *scalars: Scalar) -> Scalar:
+        return function(*scalars)
+
+    return of_their_values
+
+
+def operand_map(at: Lowering, value: SSAValue) -> AffineMap:
+    """Where a result's element finds its element of an operand that broadcasts to it."""
+    return broadcast_map(tensor(value.type).get_shape(), at.result_shape())
+
+
+def identity(at: Lowering) -> AffineMap:
+    """The map of the result itself."""
+    return AffineMap.identity(len(at.result_shape()))
+
+
+def reals(at: Lowering, values: Sequence[SSAValue]) -> list[ScalarRead]:
+    """Operands as floats, or as the plain values that they are."""
+    return [quantized.real(at, value, operand_map(at, value)) for value in values]
+
+
+def through_reals(at: Lowering, function: Function) -> SSAValue:
+    """`function` of the operands' numbers; quantized ones are dequantized, and quantized results rounded once."""
+    op = at.op
+    writing = quantized.writing(at, 0, identity(at))
+    return quantized.compute(at, reals(at, op.operands), writing, lambda *scalars: function(op, *scalars))
+
+
+def _is_table(op: IRDLOperation) -> bool:
+    if len(op.operands) != 1:
+        return False
+    element = tensor(op.operands[0].type).get_element_type()
+    result = tensor(op.results[0].type).get_element_type()
+    return (
+        all(
+            isinstance(each, UniformQuantizedType) and each.granularity is Granularity.TENSOR
+            for each in (element, result)
+        )
+        and cast(UniformQuantizedType, element).bits <= TABLE_BITS
+    )
+
+
+def table_of(op: IRDLOperation) -> Array:
+    """The results of an operation on one quantized value, by its evaluator, for all that the storage holds.
+
+    That is more than a type with a narrower range promises: an argument that breaks the promise stays in the table.
+    """
+    element = tensor(op.operands[0].type).get_element_type()
+    assert isinstance(element, UniformQuantizedType)
+    low, high = storage_limits(element.storage)
+    stored = np.arange(low, high + 1).astype(storage_dtype(element))
+
+    def of_all(type_: Attribute) -> Attribute:
+        return TensorType(cast(Any, tensor(type_).get_element_type()), stored.shape)
+
+    everything = type(op).create(
+        operands=[create_ssa_value(of_all(op.operands[0].type))],
+        properties=op.properties,
+        attributes=op.attributes,
+        result_types=[of_all(op.results[0].type)],
+    )
+    try:
+        results = evaluate(everything, [stored])
+    except InterpretationError:
+        given = tensor(op.results[0].type).get_element_type()
+        assert isinstance(given, UniformQuantizedType)
+        table = np.full(stored.shape, given.zero_point, storage_dtype(given))
+        is_defined = _is_defined(everything, dequantize(stored, element))
+        table[is_defined] = _where_defined(everything, stored[is_defined], given)
+        return table
+    assert results is not None
+    return np.ascontiguousarray(results[0])
+
+
+def _is_defined(op: IRDLOperation, real: Array) -> Array:
+    """Where an operation has a result that is a number; everywhere, if its parts decide."""
+    if isinstance(op, NnOp) and op.components is not None:
+        return np.full(real.shape, True)
+    plain = type(op).create(
+        operands=[create_ssa_value(plain_of(op.operands[0]))],
+        properties=op.properties,
+        result_types=[plain_of(op.results[0])],
+    )
+    results = evaluate(plain, [real])
+    assert results is not None
+    return ~np.isnan(results[0])
+
+
+def _where_defined(op: IRDLOperation, stored: Array, given: UniformQuantizedType) -> Array:
+    """The results for stored values; the zero point for those that the evaluator refuses, such as the root of -1."""
+    try:
+        results = evaluate(op, [stored])
+    except InterpretationError:
+        if len(stored) > 1:
+            halves = np.array_split(stored, 2)
+            return np.concatenate([_where_defined(op, half, given) for half in halves])
+        return np.array([given.zero_point], storage_dtype(given))
+    assert results is not None
+    return results[0]
+
+
+def looked_up(at: Lowering) -> SSAValue:
+    """The operation as a table of its results."""
+    op = at.op
+    assert isinstance(op, IRDLOperation)
+    element = tensor(op.operands[0].type).get_element_type()
+    assert isinstance(element, UniformQuantizedType)
+    table = at.constant(table_of(op), at.result_element())
+    reading = quantized.stored(at, op.operands[0], identity(at))
+    first, _ = storage_limits(element.storage)
+
+    def body(stored: Scalar) -> Scalar:
+        place = stored.to(i32).to(IndexType())
+        place = place - first if first else place
+        return extracted(stored.builder, table, [place])
+
+    return at.compute(reading.inputs, at.result_shape(), at.result_element(), body)
+
+
+def between_casts(op: NnOp, at: Lowering) -> Sequence[SSAValue]:
+    """A quantized operation without integer arithmetic: the float one between casts."""
+    operands = [
+        value if quantized.uniform_element(at, value) is None else at.insert(DequantizeCastOp(value, plain_of(value)))
+        for value in op.operands
+    ]
+    plain = type(op).create(
+        operands=operands,
+        properties=op.properties,
+        attributes=op.attributes,
+        result_types=[plain_of(result) for result in op.results],
+    )
+    at.rewriter.insert(plain)
+    return [
+        new if new.type == old.type else at.insert(QuantizeCastOp(new, old.type))
+        for new, old in zip(plain.results, op.results, strict=True)
+    ]
+
+
+def plain_of(value: SSAValue) -> Attribute:
+    """The type of a value before it was quantized."""
+    type_ = tensor(value.type)
+    return TensorType(cast(Any, plain_type(type_.get_element_type())), type_.get_shape())
+
+
+def or_parts(lower: Lower) -> Lower:
+    """`lower`; a quantized operation whose parts have types of their own is those parts, or a table of what they give.
+
+    A table has an entry for a stored value, wherever it is: no part may have parameters for each index of an axis.
+    """
+
+    def chosen(op: NnOp, at: Lowering) -> Sequence[SSAValue] | None:
+        if op.components is None or not is_quantized(op):
+            return lower(op, at)
+        is_alike = all(
+            isinstance(each, UniformQuantizedType) and each.granularity is Granularity.TENSOR
+            for each in op.components.data.values()
+        )
+        return (looked_up(at),) if is_alike and isinstance(op, UnaryOp) and _is_table(op) else None
+
+    return chosen
+
+
+def otherwise(op: NnOp, at: Lowering) -> Sequence[SSAValue] | None:
+    """An operation without a row of its own: quantized, a table or a float operation; in float, its parts."""
+    values = [*op.operands, *op.results]
+    if all(quantized.uniform_element(at, value) is None for value in values):
+        return None
+    return (looked_up(at),) if isinstance(op, UnaryOp) and _is_table(op) else between_casts(op, at)
+
+
+def elementwise(function: Function) -> Lower:
+    """The lowering of an operation that is `function` of its elements."""
+
+    def lower(op: IRDLOperation, at: Lowering) -> Sequence[SSAValue]:
+        return (looked_up(at) if _is_table(op) else through_reals(at, function),)
+
+    return lower

@@ -1,0 +1,186 @@
+"""Positions of elements and windows in bodies of structured operations."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import IndexType, i32, i64
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.kernel.lowering.lowering import Input, Lowering
+from qmlir.dialects.kernel.lowering.scalars import Number, Scalar, extracted, position
+from qmlir.dialects.nn.indexing.evaluate import checked_indices
+from qmlir.dialects.nn.result_shapes import Windows
+from qmlir.ir.builtin_types import element_of, shape_of
+
+# Places inside tensors that are computed or looked up: indices counted from either end, and tables for axes.
+
+
+def one_element(at: Lowering, value: SSAValue, dims: int) -> Input:
+    """The only element of an operand, as an input of an operation with `dims` iterators."""
+    zeros = (AffineExpr.constant(0),) * len(shape_of(value))
+    return Input(at.value(value), AffineMap(dims, 0, zeros), at.signedness(value))
+
+
+def place_of(index: Scalar, size: int) -> Scalar:
+    """An index, of which a negative one counts from the end, as a place in an axis of `size` elements.
+
+    An index out of range is an error in the interpreter; loops clamp it, so that they stay in memory.
+    """
+    wide = index.to(i64)
+    if not index.unsigned:
+        wide = wide.compare("lt", 0).select(wide + size, wide)
+    return wide.clamp(0, size - 1).to(IndexType())
+
+
+def checked(at: Lowering, indices: Array, size: int) -> Array:
+    """Known indices counted from the front."""
+    try:
+        return checked_indices(indices, size)
+    except InterpretationError as error:
+        raise at.error(str(error)) from error
+
+
+@dataclass(frozen=True)
+class Places:
+    """Indices into an axis of `size` elements, as an input of a structured operation."""
+
+    input: Input
+    size: int
+    is_checked: bool
+    """Whether the indices are known, and places already."""
+
+    def of(self, index: Scalar) -> Scalar:
+        """The place that an index of `input` names."""
+        return index.to(IndexType()) if self.is_checked else place_of(index, self.size)
+
+
+def places(at: Lowering, indices: SSAValue, map_: AffineMap, size: int, component: int | None = None) -> Places:
+    """The places in an axis of `size` elements that an operand names; `map_` says where the points find theirs.
+
+    With `component`, the operand holds tuples along its last axis, of which one number is read: `map_` has the others.
+    """
+    if not size:
+        raise at.error("cannot index an empty axis")
+    known = at.known(indices)
+    if known is not None:
+        chosen = known if component is None else known[..., component]
+        table = at.constant(checked(at, chosen, size).astype(np.int32), i32)
+        return Places(Input(table, map_), size, is_checked=True)
+    last = () if component is None else (AffineExpr.constant(component),)
+    whole = AffineMap(map_.num_dims, 0, (*map_.results, *last))
+    return Places(Input(at.value(indices), whole, at.signedness(indices)), size, is_checked=False)
+
+
+def run_of(indices: Array) -> range | None:
+    """Places that follow each other by one positive step, as a range."""
+    first = int(indices[0])
+    step = int(indices[1]) - first if len(indices) > 1 else 1
+    found = range(first, first + step * len(indices), step) if step > 0 else range(0)
+    return found if len(found) == len(indices) and (indices == np.asarray(found)).all() else None
+
+
+def axes_map(dims: int, axes: Sequence[int]) -> AffineMap:
+    """From `dims` iterators to some of them."""
+    return AffineMap(dims, 0, tuple(AffineExpr.dimension(axis) for axis in axes))
+
+
+def along_axes(at: Lowering, value: SSAValue, tables: Mapping[int, Array]) -> SSAValue:
+    """The elements of a tensor at the places that a table names for each of some axes, in one operation."""
+    if not tables:
+        return value
+    shape = [len(tables[axis]) if axis in tables else size for axis, size in enumerate(shape_of(value))]
+    inputs = [
+        Input(at.constant(table.astype(np.int32), i32), axes_map(len(shape), [axis])) for axis, table in tables.items()
+    ]
+
+    def body(*found: Scalar) -> Scalar:
+        builder = found[0].builder
+        named = dict(zip(tables, found, strict=True))
+        point = [
+            named[axis].to(IndexType()) if axis in named else position(builder, axis) for axis in range(len(shape))
+        ]
+        return extracted(builder, value, point)
+
+    return at.compute(inputs, shape, element_of(value), body)
+
+
+# Windows over spatial axes as structured operations: channels last, padded as far as the windows reach.
+
+
+def channels_last(rank: int) -> tuple[int, ...]:
+    """The order of axes that takes `[N, C, …]` to `[N, …, C]`."""
+    return (0, *range(2, rank), 1)
+
+
+def channels_first(rank: int) -> tuple[int, ...]:
+    """The order of axes that takes `[N, …, C]` to `[N, C, …]`."""
+    return (0, rank - 1, *range(1, rank - 1))
+
+
+@dataclass(frozen=True)
+class SlidingWindows:
+    """Iterators `[N, windows…, C, taps…]` over windows of channels-last data."""
+
+    windows: Windows
+    counts: tuple[int, ...]
+    """How many windows there are along each spatial axis."""
+    batch: int
+    channels: int
+
+    @property
+    def spatial(self) -> int:
+        """How many spatial axes there are."""
+        return len(self.counts)
+
+    @property
+    def dims(self) -> int:
+        """How many iterators there are."""
+        return 2 + 2 * self.spatial
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One element for each window, `[N, windows…, C]`."""
+        return (self.batch, *self.counts, self.channels)
+
+    @property
+    def taps(self) -> tuple[int, ...]:
+        """The iterators over the kernel, which are reduced."""
+        return tuple(range(2 + self.spatial, self.dims))
+
+    @property
+    def result_map(self) -> AffineMap:
+        """From the iterators to the window."""
+        return AffineMap(self.dims, 0, tuple(AffineExpr.dimension(axis) for axis in range(2 + self.spatial)))
+
+    def data_map(self) -> AffineMap:
+        """From the iterators to the element of the padded data."""
+        places = [AffineExpr.dimension(0)]
+        for axis in range(self.spatial):
+            window, tap = AffineExpr.dimension(1 + axis), AffineExpr.dimension(2 + self.spatial + axis)
+            places.append(window * self.windows.strides[axis] + tap * self.windows.dilations[axis])
+        return AffineMap(self.dims, 0, (*places, AffineExpr.dimension(1 + self.spatial)))
+
+    def padded(self, at: Lowering, last: SSAValue, number: Number) -> SSAValue:
+        """Channels-last data with a border of `number`, as far as the windows reach."""
+        low, high = [0], [0]
+        for axis, (count, size) in enumerate(zip(self.counts, shape_of(last)[1:-1], strict=True)):
+            begin, end = self.windows.padding(axis)
+            reach = (count - 1) * self.windows.strides[axis] + self.windows.extent(axis)
+            low.append(begin)
+            high.append(max(end, reach - begin - size))
+        return at.pad(last, (*low, 0), (*high, 0), number)
+
+    def inputs(self, at: Lowering, padded: SSAValue, unsigned: bool = False) -> list[Input]:
+        """The padded data, and an operand that is not read: its shape is that of the kernel."""
+        taps = at.empty(self.windows.kernel, element_of(padded))
+        map_ = AffineMap(self.dims, 0, tuple(AffineExpr.dimension(axis) for axis in self.taps))
+        return [Input(padded, self.data_map(), unsigned), Input(taps, map_)]
+
+
+def sliding(windows: Windows, counts: Sequence[int], shape: Sequence[int]) -> SlidingWindows:
+    """Windows over `[N, C, …]` data of `shape`."""
+    return SlidingWindows(windows, tuple(counts), shape[0], shape[1])

@@ -1,0 +1,79 @@
+"""How `nn` operations become the integer level, family by family: structured operations with scalar bodies.
+
+What they compute is stated by their evaluators (`interpret`, and `interpret.quantized` for quantized values); the
+bodies follow these formulas step by step. A quantized composite whose `components` give the types of its parts is
+lowered part by part, whatever the table of its family has for it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects import operations_in
+from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering
+from qmlir.dialects.nn.attention import lower as attention
+from qmlir.dialects.nn.constant import lower as constant
+from qmlir.dialects.nn.contraction import lower as contraction
+from qmlir.dialects.nn.contraction import lower_einsum, lower_transposed
+from qmlir.dialects.nn.decompositions import DECOMPOSITIONS
+from qmlir.dialects.nn.dialect import FAMILIES
+from qmlir.dialects.nn.elementwise import lower as conversion
+from qmlir.dialects.nn.elementwise import lower as elementwise
+from qmlir.dialects.nn.expansion import lower as expansion
+from qmlir.dialects.nn.indexing import lower as indexing
+from qmlir.dialects.nn.logic import lower as logic
+from qmlir.dialects.nn.lowering.elements import or_parts, otherwise
+from qmlir.dialects.nn.lowering.qlinear import by_mode
+from qmlir.dialects.nn.movement import lower as movement
+from qmlir.dialects.nn.normalization import lower as normalization
+from qmlir.dialects.nn.pooling import lower as pooling
+from qmlir.dialects.nn.recurrent import lower as recurrent
+from qmlir.dialects.nn.recurrent.decompose import WALKS
+from qmlir.dialects.nn.reduction import lower as reduction
+from qmlir.dialects.nn.resizing import lower as resizing
+from qmlir.dialects.nn.selection import lower as selection
+from qmlir.dialects.nn.selection.ops import NonZeroOp, UniqueOp
+from qmlir.dialects.nn.sequence import ops as sequence
+from qmlir.dialects.nn.shapes import lower as shapes
+from qmlir.dialects.nn.softmax import lower as softmax
+from qmlir.dialects.nn.strings import ops as text
+from qmlir.dialects.nn.training.ops import DropoutOp
+from qmlir.dialects.nn.trees import lower as trees
+
+_LOWERED = (
+    attention, constant, contraction, conversion, lower_einsum, elementwise, expansion, indexing, logic, movement,
+    normalization, pooling, recurrent, reduction, resizing, selection, shapes, softmax,
+    lower_transposed, trees,
+)  # fmt: skip
+
+
+def _refusing(reason: str) -> Lower:
+    """The lowering of an operation that has no loops, and why."""
+
+    def refuse(op: Any, at: Lowering) -> Sequence[SSAValue]:
+        raise at.error(reason)
+
+    return refuse
+
+
+_BY_OPERATION: dict[type[Operation], Lower] = {
+    **dict.fromkeys(operations_in(*FAMILIES), otherwise),
+    **{operation: lowering for family in _LOWERED for operation, lowering in family.LOWERINGS.items()},
+    **dict.fromkeys(operations_in(text), _refusing("cannot be compiled: strings are not supported")),
+    **dict.fromkeys(
+        operations_in(sequence),
+        _refusing("cannot be compiled: sequences of tensors are not supported"),
+    ),
+    **dict.fromkeys(
+        (NonZeroOp, UniqueOp),
+        _refusing("cannot be compiled: its output shape depends on the data"),
+    ),
+    DropoutOp: _refusing("cannot be compiled: it drops elements at random; remove it with --strip-training"),
+}
+
+LOWERINGS: dict[type[Operation], Lower] = {
+    operation: or_parts(chosen) if operation in DECOMPOSITIONS and operation not in WALKS else chosen
+    for operation, lowering in _BY_OPERATION.items()
+    for chosen in [by_mode(operation, lowering)]
+}  # a layer that becomes a loop gives the parts of its steps their types itself

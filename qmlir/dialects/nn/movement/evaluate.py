@@ -1,0 +1,90 @@
+"""What movement computes, on stored values of any kind."""
+
+from collections.abc import Callable
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Operation
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.constant import ops as constant
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.movement.ops import normalized_axes, slice_indices
+from qmlir.ir.builtin_types import shape_of
+
+
+def _constant(op: constant.ConstantOp) -> tuple[Array]:
+    return (op.array,)
+
+
+def _reshape(op: movement.ReshapeOp, x: Array, shape: Array | None) -> tuple[Array]:
+    if shape is None:
+        return (x.reshape([-1 if size == DYNAMIC_INDEX else size for size in shape_of(op.result)]),)
+    copies_zero = not op.allow_zero.value.data
+    sizes = [x.shape[axis] if size == 0 and copies_zero else int(size) for axis, size in enumerate(shape.reshape(-1))]
+    return (x.reshape(sizes),)
+
+
+def _squeeze(op: movement.SqueezeOp, x: Array, axes: Array | None) -> tuple[Array]:
+    return (np.squeeze(x, op.squeezed_axes(x.shape, axes)),)
+
+
+def _unsqueeze(op: movement.UnsqueezeOp, x: Array, axes: Array | None) -> tuple[Array]:
+    kept = op.kept_axes(x.ndim, axes)
+    named = op.integers("axes", axes) or ()
+    return (np.expand_dims(x, tuple(axis for axis in range(x.ndim + len(named)) if axis not in kept)),)
+
+
+def _transpose(op: movement.TransposeOp, x: Array) -> tuple[Array]:
+    return (np.transpose(x, op.order),)
+
+
+def _slice(op: movement.SliceOp, x: Array, *values: Array | None) -> tuple[Array]:
+    starts, ends, axes, steps = op.bounds(*values)
+    for axis, start, end, step in zip(normalized_axes(axes, x.ndim), starts, ends, steps, strict=True):
+        x = x.take(list(slice_indices(x.shape[axis], start, end, step)), axis=axis)
+    return (x,)
+
+
+def _concat(op: movement.ConcatOp, arrays: tuple[Array, ...]) -> tuple[Array]:
+    return (np.concatenate(arrays, axis=op.axis.value.data),)
+
+
+def _split(op: movement.SplitOp, x: Array, split: Array | None) -> tuple[Array, ...]:
+    axis = op.axis.value.data
+    ends = np.cumsum(op.part_sizes(x.shape[axis], split), dtype=np.int64)
+    return tuple(np.split(x, ends[:-1], axis=axis))
+
+
+def _depth_to_space(op: movement.DepthToSpaceOp, x: Array) -> tuple[Array]:
+    batch, channels, height, width = x.shape
+    block = op.block
+    depth = channels // (block * block)
+    # The axes of the channels: rows and columns of a block, and the depth inside or outside of them.
+    if op.is_depth_outer:
+        split = x.reshape(batch, block, block, depth, height, width).transpose(0, 3, 4, 1, 5, 2)
+    else:
+        split = x.reshape(batch, depth, block, block, height, width).transpose(0, 1, 4, 2, 5, 3)
+    return (split.reshape(batch, depth, height * block, width * block),)
+
+
+def _space_to_depth(op: movement.SpaceToDepthOp, x: Array) -> tuple[Array]:
+    batch, depth, height, width = x.shape
+    block = op.block
+    split = x.reshape(batch, depth, height // block, block, width // block, block)
+    order = (0, 3, 5, 1, 2, 4) if op.is_depth_outer else (0, 1, 3, 5, 2, 4)
+    return (split.transpose(order).reshape(batch, depth * block * block, height // block, width // block),)
+
+
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
+    constant.ConstantOp: _constant,
+    movement.ReshapeOp: _reshape,
+    movement.SqueezeOp: _squeeze,
+    movement.UnsqueezeOp: _unsqueeze,
+    movement.TransposeOp: _transpose,
+    movement.SliceOp: _slice,
+    movement.ConcatOp: _concat,
+    movement.SplitOp: _split,
+    movement.DepthToSpaceOp: _depth_to_space,
+    movement.SpaceToDepthOp: _space_to_depth,
+}

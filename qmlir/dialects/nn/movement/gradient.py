@@ -1,0 +1,147 @@
+"""Gradients of movement: what was moved goes back, what was copied is summed."""
+
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects.nn.contraction.ops import MatMulOp
+from qmlir.dialects.nn.expansion import ops as expansion
+from qmlir.dialects.nn.gradient.rules import Backward, Gradients, Rule, first_only
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.movement.ops import normalized_axis, slice_indices
+from qmlir.dialects.nn.selection import ops as selection
+from qmlir.dialects.nn.terms import Term
+from qmlir.ir.builtin_types import shape_of
+
+
+def _reshape(at: Backward, op: movement.MovementOp, gradient: SSAValue) -> SSAValue:
+    return at.reshaped_as(gradient, op.operands[0])
+
+
+def _transpose(at: Backward, op: movement.TransposeOp, gradient: SSAValue) -> SSAValue:
+    return at.restored(gradient, op.order)
+
+
+def _check_known(at: Backward, op: Any, *names: str) -> None:
+    for name in names:
+        if not op.is_known(name):
+            raise at.error(f"{name} must be constant")
+
+
+def _slice(at: Backward, op: movement.SliceOp, gradient: SSAValue) -> SSAValue:
+    """Zeros between the elements where there are steps, then zeros around them."""
+    _check_known(at, op, *op.PARAMETERS)
+    shape = at.known_shape(op.input)
+    starts, ends, axes, steps = op.bounds()
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        axis = normalized_axis(axis, len(shape))
+        taken = slice_indices(shape[axis], start, end, step)
+        if step < 0:
+            gradient, taken = at.sliced(gradient, axis, -1, -(2**31), -1), taken[::-1]
+        if abs(step) > 1 and taken:
+            sizes = list(shape_of(gradient))
+            rows = at.padded(at.unsqueezed(gradient, [axis + 1]), axis + 1, 0, abs(step) - 1)
+            sizes[axis] *= abs(step)
+            gradient = at.reshaped(rows, sizes)
+        first = taken[0] if taken else 0
+        gradient = at.padded(gradient, axis, first, shape[axis] - first - shape_of(gradient)[axis])
+    return gradient
+
+
+def _concat(at: Backward, op: movement.ConcatOp, gradient: SSAValue) -> Gradients:
+    axis = normalized_axis(op.axis.value.data, len(shape_of(op.result)))
+    parts: list[SSAValue] = []
+    start = 0
+    for value in op.inputs:
+        size = shape_of(value)[axis]
+        if size == DYNAMIC_INDEX:
+            raise at.error(f"operands must have a static size along axis {axis}, but got '{value.type}'")
+        parts.append(at.sliced(gradient, axis, start, start + size))
+        start += size
+    return parts
+
+
+def _split(at: Backward, op: movement.SplitOp, *gradients: SSAValue | None) -> SSAValue:
+    parts = [at.filled(0.0, part) if given is None else given for part, given in zip(op.parts, gradients, strict=True)]
+    return at.add(movement.ConcatOp, parts, axis=op.axis).result
+
+
+def _blocks(at: Backward, op: movement.BlocksOp, gradient: SSAValue) -> SSAValue:
+    is_deep = isinstance(op, movement.SpaceToDepthOp)
+    inverse = movement.DepthToSpaceOp if is_deep else movement.SpaceToDepthOp
+    return at.add(inverse, gradient, block_size=op.block_size, mode=op.mode).result
+
+
+def _expand(at: Backward, op: expansion.ExpandOp, gradient: SSAValue) -> SSAValue:
+    target = op.integers("shape")
+    others = [(DYNAMIC_INDEX,) * len(shape_of(op.result)) if target is None else target]
+    return at.reduced(gradient, op.input, others)
+
+
+def _tile(at: Backward, op: expansion.TileOp, gradient: SSAValue) -> SSAValue:
+    _check_known(at, op, "repeats")
+    shape = at.known_shape(op.input)
+    split = [size for pair in zip(op.factors(len(shape)), shape, strict=True) for size in pair]
+    return at.sum(at.reshaped(gradient, split), range(0, len(split), 2))
+
+
+def along(at: Backward, value: SSAValue, axis: int, matrix: np.ndarray[Any, Any]) -> SSAValue:
+    """`value` with the vectors along `axis` multiplied by `matrix`, which has a row for each of their elements."""
+    order = [place for place in range(len(shape_of(value))) if place != axis] + [axis]
+    product = at.add(MatMulOp, at.transposed(value, order), at.constant(matrix, value)).result
+    return at.restored(product, order)
+
+
+def _pad(at: Backward, op: expansion.PadOp, gradient: SSAValue) -> Gradients:
+    """What was added is cut off, and goes to the element that it is a copy of, or to the value."""
+    _check_known(at, op, "pads", "axes")
+    shape = at.known_shape(op.input)
+    pads = op.paddings(len(shape))
+    mode = op.mode.data
+    value: SSAValue | None = None
+    if op.value is not None:
+        inside = at.filled(0.0, op.input)
+        one = at.constant(1.0, op.input)
+        lists = [each.before for each in pads], [each.after for each in pads]
+        added = at.add(expansion.PadOp, inside, one, pads=[*lists[0], *lists[1]]).result
+        total = at.sum((Term(at, gradient) * Term(at, added)).value, range(len(shape)))
+        value = at.reshaped(total, shape_of(op.value))
+    for axis, (before, after) in enumerate(pads):
+        if mode == "constant" or min(before, after) < 0:
+            gradient = at.padded(gradient, axis, -before, -after)
+        elif before or after:
+            numpy_mode: Any = mode
+            sources = np.pad(np.arange(shape[axis]), (before, after), mode=numpy_mode)
+            gradient = along(at, gradient, axis, np.eye(shape[axis])[sources])
+    return [gradient, value, *[None] * (len(op.operands) - 2)][: len(op.operands)]
+
+
+def _trilu(at: Backward, op: expansion.TriluOp, gradient: SSAValue) -> SSAValue:
+    k = op.k if op.k_value is None else op.k_value
+    return at.add(expansion.TriluOp, gradient, k=k, upper=bool(op.upper.value.data)).result
+
+
+def _reverse_sequence(at: Backward, op: selection.ReverseSequenceOp, gradient: SSAValue) -> SSAValue:
+    return at.add(
+        selection.ReverseSequenceOp, gradient, op.lengths, batch_axis=op.batch_axis, time_axis=op.time_axis
+    ).result
+
+
+RULES: dict[type[Operation], Rule] = {
+    movement.ReshapeOp: first_only(_reshape),
+    movement.SqueezeOp: first_only(_reshape),
+    movement.UnsqueezeOp: first_only(_reshape),
+    movement.TransposeOp: first_only(_transpose),
+    movement.SliceOp: first_only(_slice),
+    movement.ConcatOp: _concat,
+    movement.SplitOp: first_only(_split),
+    movement.DepthToSpaceOp: first_only(_blocks),
+    movement.SpaceToDepthOp: first_only(_blocks),
+    expansion.ExpandOp: first_only(_expand),
+    expansion.TileOp: first_only(_tile),
+    expansion.PadOp: _pad,
+    expansion.TriluOp: first_only(_trilu),
+    selection.ReverseSequenceOp: first_only(_reverse_sequence),
+}

@@ -1,0 +1,88 @@
+"""Movement: reinterpretations, slices and copies of stored elements, whatever they stand for.
+
+A slice backwards is one structured operation whose map runs from the end; everything else is made of the movements of
+`Lowering`.
+"""
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, unchanged
+from qmlir.dialects.nn.movement import ops
+from qmlir.dialects.nn.movement.ops import normalized_axes, slice_indices
+from qmlir.ir.builtin_types import element_of, shape_of
+
+
+def _same_elements(op: ops.ReshapeOp | ops.SqueezeOp | ops.UnsqueezeOp, at: Lowering) -> Sequence[SSAValue]:
+    """The type of the result has the sizes that an operand would give."""
+    return (at.reshape(at.value(op.input), at.result_shape()),)
+
+
+def strided(at: Lowering, value: SSAValue, indices: Sequence[range]) -> SSAValue:
+    """The elements of a tensor at the `indices` along each axis, which may run backwards."""
+    ascending = [each if each.step > 0 else each[::-1] for each in indices]
+    sizes = [len(each) for each in indices]
+    part = at.slice(value, [each.start for each in ascending], sizes, [each.step for each in ascending])
+    if all(each.step > 0 or len(each) == 1 for each in indices):
+        return part
+    places = (
+        AffineExpr.dimension(axis) if each.step > 0 else AffineExpr.dimension(axis) * -1 + len(each) - 1
+        for axis, each in enumerate(indices)
+    )
+    return at.compute([Input(part, AffineMap(len(sizes), 0, tuple(places)))], sizes, element_of(value), unchanged)
+
+
+def _slice(op: ops.SliceOp, at: Lowering) -> Sequence[SSAValue]:
+    if not all(op.is_known(name) for name in op.PARAMETERS):
+        raise at.error("cannot be compiled: starts, ends, axes and steps must be constant")
+    shape = shape_of(op.input)
+    indices = [range(size) for size in shape]
+    starts, ends, axes, steps = op.bounds()
+    for axis, start, end, step in zip(normalized_axes(axes, len(shape)), starts, ends, steps, strict=True):
+        indices[axis] = slice_indices(shape[axis], start, end, step)
+    return (strided(at, at.value(op.input), indices),)
+
+
+def _split(op: ops.SplitOp, at: Lowering) -> Sequence[SSAValue]:
+    value, axis = at.value(op.input), op.axis.value.data
+    offsets = [0] * len(shape_of(value))
+    parts: list[SSAValue] = []
+    for index in range(len(op.parts)):
+        sizes = at.result_shape(index)
+        parts.append(at.slice(value, offsets, sizes))
+        offsets[axis] += sizes[axis]
+    return parts
+
+
+def _depth_to_space(op: ops.DepthToSpaceOp, at: Lowering) -> Sequence[SSAValue]:
+    batch, depth, height, width = at.result_shape()
+    block = op.block
+    height, width = height // block, width // block
+    if op.is_depth_outer:
+        split, order = (batch, block, block, depth, height, width), (0, 3, 4, 1, 5, 2)
+    else:
+        split, order = (batch, depth, block, block, height, width), (0, 1, 4, 2, 5, 3)
+    return (at.reshape(at.transpose(at.reshape(at.value(op.input), split), order), at.result_shape()),)
+
+
+def _space_to_depth(op: ops.SpaceToDepthOp, at: Lowering) -> Sequence[SSAValue]:
+    batch, depth, height, width = shape_of(op.input)
+    block = op.block
+    split = (batch, depth, height // block, block, width // block, block)
+    order = (0, 3, 5, 1, 2, 4) if op.is_depth_outer else (0, 1, 3, 5, 2, 4)
+    return (at.reshape(at.transpose(at.reshape(at.value(op.input), split), order), at.result_shape()),)
+
+
+LOWERINGS: dict[type[Operation], Lower] = {
+    ops.ReshapeOp: _same_elements,
+    ops.SqueezeOp: _same_elements,
+    ops.UnsqueezeOp: _same_elements,
+    ops.TransposeOp: lambda op, at: (at.transpose(at.value(op.input), op.order),),
+    ops.SliceOp: _slice,
+    ops.ConcatOp: lambda op, at: (at.concat([at.value(value) for value in op.inputs], op.axis.value.data),),
+    ops.SplitOp: _split,
+    ops.DepthToSpaceOp: _depth_to_space,
+    ops.SpaceToDepthOp: _space_to_depth,
+}

@@ -1,0 +1,597 @@
+"""Operations that move values and change none: their results have the quantized type of their operands."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BoolAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.base import Kind, NnOp, UnsupportedFormError, kind_of, shapes_agree
+from qmlir.dialects.nn.contraction.ops import values_of
+from qmlir.dialects.nn.result_shapes import check_choice, shape_text
+from qmlir.dialects.quant.types import Granularity, UniformType
+from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
+from qmlir.ir.interfaces import KnownValue, QuantizationSlots, Recomputable, Replacement
+
+# Shapes of operations that move data, and where they move the axis of per-axis parameters.
+
+
+def normalized_axis(axis: int, rank: int) -> int:
+    """`axis` counted from the front. Raises where it is out of rank."""
+    if not -rank <= axis < rank:
+        raise VerifyException(f"axis {axis} is out of range for rank {rank}")
+    return axis % rank
+
+
+def normalized_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
+    """Each of `axes` counted from the front. Raises where one is out of rank or named twice."""
+    found = tuple(normalized_axis(axis, rank) for axis in axes)
+    if len(set(found)) != len(found):
+        raise VerifyException(f"axes must be unique, but got {list(axes)}")
+    return found
+
+
+def has_axis_parameters(element: Attribute) -> bool:
+    """Whether the parameters of an element type depend on where the element stands."""
+    return isinstance(element, UniformType) and element.granularity is not Granularity.TENSOR
+
+
+def moved_element(element: Attribute, axis_map: dict[int, int] | None) -> Attribute:
+    """The element type after a movement that takes axis `a` to `axis_map[a]` (`None`: no axis survives)."""
+    if not isinstance(element, UniformType) or element.granularity is Granularity.TENSOR:
+        return element
+    if element.granularity is Granularity.BLOCK:
+        raise VerifyException(f"cannot move values quantized block-wise ('{element}')")
+    if axis_map is None or element.axis not in axis_map:
+        raise VerifyException(f"axis {element.axis}, which has per-axis parameters, must be kept ('{element}')")
+    return element.along(axis_map[element.axis])
+
+
+def transposed_shape(shape: Sequence[int], permutation: Sequence[int]) -> tuple[int, ...]:
+    """`shape` with its axes in the order of `permutation`."""
+    if sorted(permutation) != list(range(len(shape))):
+        raise VerifyException(f"{list(permutation)} is not a permutation of {len(shape)} axes")
+    return tuple(shape[axis] for axis in permutation)
+
+
+def transposed_element(element: Attribute, permutation: Sequence[int]) -> Attribute:
+    """The element type after a transpose, which leaves every axis whole, those of blocks too."""
+    if isinstance(element, UniformType) and element.granularity is Granularity.BLOCK:
+        return element.permuted(permutation)
+    return moved_element(element, {axis: place for place, axis in enumerate(permutation)})
+
+
+def surviving_axes(before: Sequence[int], after: Sequence[int]) -> dict[int, int]:
+    """The axes that a reshape leaves whole: same size, and as many elements in front of them."""
+    if DYNAMIC_INDEX in before or DYNAMIC_INDEX in after:
+        return {}
+    found: dict[int, int] = {}
+    for axis, size in enumerate(before):
+        for other, other_size in enumerate(after):
+            if size == other_size and math.prod(before[:axis]) == math.prod(after[:other]):
+                found.setdefault(axis, other)
+    return found
+
+
+def reshaped_shape(before: Sequence[int], after: Sequence[int]) -> tuple[int, ...]:
+    """`after`, with the one size that it leaves open where the others and the elements of `before` tell it."""
+    open_axes = [axis for axis, size in enumerate(after) if size == DYNAMIC_INDEX]
+    known = math.prod(size for size in after if size != DYNAMIC_INDEX)
+    if len(open_axes) != 1 or DYNAMIC_INDEX in before or known == 0:
+        return tuple(after)
+    count = math.prod(before)
+    if count % known:
+        raise VerifyException(
+            f"cannot reshape {list(before)} ({count} elements): {count} is not divisible by the product of "
+            f"the known output sizes, {known}"
+        )
+    return tuple(count // known if size == DYNAMIC_INDEX else size for size in after)
+
+
+def check_reshape(before: Sequence[int], after: Sequence[int]) -> None:
+    """Check that two shapes have the same number of elements, as far as it is known."""
+    if DYNAMIC_INDEX not in before and DYNAMIC_INDEX not in after and math.prod(before) != math.prod(after):
+        raise VerifyException(
+            f"cannot reshape {list(before)} ({math.prod(before)} elements) "
+            f"to {list(after)} ({math.prod(after)} elements)"
+        )
+
+
+def concatenated_shape(shapes: Sequence[Sequence[int]], axis: int) -> tuple[int, ...]:
+    """The shape of tensors joined along `axis`; all other sizes must agree."""
+    first = list(shapes[0])
+    for shape in shapes[1:]:
+        if len(shape) != len(first):
+            raise VerifyException(f"operands must have the same rank, but got shapes {[list(each) for each in shapes]}")
+        for index, size in enumerate(shape):
+            if index == axis:
+                first[index] = DYNAMIC_INDEX if DYNAMIC_INDEX in (first[index], size) else first[index] + size
+            elif first[index] == DYNAMIC_INDEX:
+                first[index] = size
+            elif size not in (DYNAMIC_INDEX, first[index]):
+                raise VerifyException(
+                    f"operands must agree along axis {index}, but got shapes {[list(each) for each in shapes]}"
+                )
+    return tuple(first)
+
+
+def slice_indices(size: int, start: int, end: int, step: int) -> range:
+    """The indices that ONNX's Slice takes along an axis of `size` elements."""
+    if step == 0:
+        raise VerifyException("step must not be 0")
+    return range(*slice(start, None if step < 0 and end < -size else end, step).indices(size))
+
+
+def sliced_shape(
+    shape: Sequence[int],
+    starts: Sequence[int],
+    ends: Sequence[int],
+    axes: Sequence[int],
+    steps: Sequence[int],
+) -> tuple[int, ...]:
+    """The shape that is left of `shape`."""
+    if not len(starts) == len(ends) == len(axes) == len(steps):
+        raise VerifyException("starts, ends, axes and steps must have the same length")
+    sizes = list(shape)
+    for axis, start, end, step in zip(normalized_axes(axes, len(shape)), starts, ends, steps, strict=True):
+        if sizes[axis] != DYNAMIC_INDEX:
+            sizes[axis] = len(slice_indices(sizes[axis], start, end, step))
+    return tuple(sizes)
+
+
+def cut_axes(
+    shape: Sequence[int], starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]
+) -> tuple[int, ...]:
+    """The axes along which a slice leaves elements out, or puts them in another order."""
+    bounds = zip(normalized_axes(axes, len(shape)), starts, ends, steps, strict=True)
+    return tuple(
+        axis
+        for axis, start, end, step in bounds
+        if shape[axis] == DYNAMIC_INDEX or slice_indices(shape[axis], start, end, step) != range(shape[axis])
+    )
+
+
+def split_sizes(size: int, sizes: Sequence[int] | None, count: int) -> tuple[int, ...]:
+    """The sizes of the `count` parts of an axis: those given, or equal ones of which the last may be smaller."""
+    if sizes is None:
+        if size == DYNAMIC_INDEX:
+            return (DYNAMIC_INDEX,) * count
+        part = -(-size // count)
+        sizes = (part,) * (count - 1) + (size - part * (count - 1),)
+    if len(sizes) != count:
+        raise VerifyException(f"expected one size for each of {count} results, but got {len(sizes)} sizes")
+    if any(part < 0 for part in sizes) or size not in (DYNAMIC_INDEX, sum(sizes)):
+        raise VerifyException(f"sizes {list(sizes)} must add up to {size}, the size of the split axis")
+    return tuple(sizes)
+
+
+def regrouped_size(size: int, factor: int) -> int:
+    """A size that is divided by `factor`, which must divide it."""
+    if size == DYNAMIC_INDEX:
+        return size
+    if size % factor:
+        raise VerifyException(f"block size {factor} must divide {size}")
+    return size // factor
+
+
+def multiplied_size(size: int, factor: int) -> int:
+    """A size that is multiplied by `factor`."""
+    return size if size == DYNAMIC_INDEX else size * factor
+
+
+def integers(values: Sequence[int]) -> DenseArrayBase:
+    """A list property."""
+    return DenseArrayBase.from_list(i64, list(values))
+
+
+def list_length(value: SSAValue) -> int:
+    """The length of a list of integers; one integer alone counts as a list of one."""
+    return (shape_of(value) or (1,))[0]
+
+
+MAX_AXES = 32
+"""What NumPy iterates over: its arrays have up to 64 axes, `flat` and `broadcast` take 32."""
+
+
+def known_length(value: SSAValue, name: str) -> int:
+    """The length of the list of `name`, which must be known."""
+    count = list_length(value)
+    if count == DYNAMIC_INDEX:
+        raise UnsupportedFormError(f"the number of {name} must be static")
+    if count > MAX_AXES:
+        raise VerifyException(f"expected at most {MAX_AXES} axes, but got {count} {name}")
+    return count
+
+
+class SliceBounds(NamedTuple):
+    """What a slice takes along each of `axes`."""
+
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    axes: tuple[int, ...]
+    steps: tuple[int, ...]
+
+
+class MovementOp(NnOp, ABC):
+    """One tensor `input`, the same values in `result`, in another order or shape.
+
+    xDSL orders the operands of a subclass before those that it inherits, so each operation defines its own.
+    """
+
+    ACCEPTS: ClassVar[Kind] = Kind.MOVED
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
+
+
+@irdl_op_definition
+class ReshapeOp(MovementOp, Recomputable):
+    """The same elements in another shape (ONNX Reshape, Flatten): that of the result type.
+
+    Where the result type leaves more than one size open, `shape` gives all of them at run time: -1 stands for the size
+    that the others leave, 0 for the operand's size at the same place (with `allow_zero`: for no elements).
+    """
+
+    name = "nn.reshape"
+    SIZE_OPERANDS: ClassVar[tuple[str, ...]] = ("shape",)
+
+    input = operand_def(TensorType)
+    shape = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    allow_zero = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"shape": None}, shares_parameters=True)
+
+    def __init__(self, value: SSAValue, shape: Sequence[int]):
+        element = moved_element(element_of(value), surviving_axes(shape_of(value), shape))
+        super().__init__(operands=[value, None], result_types=[TensorType(element, shape)])
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        before, after = shape_of(self.input), shape_of(self.result)
+        if self.shape is not None and not shapes_agree(shape_of(self.shape), (len(after),)):
+            raise VerifyException(f"shape must have one element per dimension of '{self.result.type}'")
+        if self.shape is None and after.count(DYNAMIC_INDEX) > 1:
+            raise VerifyException(
+                "without a shape operand, the result may have at most one dynamic dimension, but got "
+                f"'{self.result.type}'"
+            )
+        check_reshape(before, after)
+        if self.shape is None:
+            after = reshaped_shape(before, after)
+        return [TensorType(moved_element(element_of(self.input), surviving_axes(before, after)), after)]
+
+    def specialized(self, known: KnownValue) -> Replacement | None:
+        """Without the operand `shape`, which the result type replaces as far as the operand's own sizes are known."""
+        sizes = known(self.shape)
+        if sizes is None:
+            return None
+        before = shape_of(self.input)
+        after = self._sizes(before, [int(size) for size in sizes.reshape(-1)])
+        if after.count(DYNAMIC_INDEX) > 1:
+            return None
+        return Replacement.by(
+            ReshapeOp.create(
+                operands=[self.input],
+                result_types=[TensorType(element_of(self.result), reshaped_shape(before, after))],
+                attributes=dict(self.attributes),
+            )
+        )
+
+    def _sizes(self, before: Sequence[int], sizes: Sequence[int]) -> list[int]:
+        """The sizes that the numbers of `shape` name; `DYNAMIC_INDEX` for one that they leave open."""
+        if any(size < -1 for size in sizes) or sizes.count(-1) > 1:
+            raise VerifyException(f"sizes must be >= 0, with at most one -1, but got {list(sizes)}")
+        copies_zero = not self.allow_zero.value.data
+        if copies_zero and any(size == 0 for size in sizes[len(before) :]):
+            raise VerifyException(
+                f"size 0 copies a dimension that '{self.input.type}' does not have: sizes are {list(sizes)}"
+            )
+        return [
+            DYNAMIC_INDEX if size == -1 else before[axis] if size == 0 and copies_zero else size
+            for axis, size in enumerate(sizes)
+        ]
+
+
+class AxesOp(MovementOp, Recomputable, ABC):
+    """A movement along `axes`, a property or an operand."""
+
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("axes",)
+
+    input = operand_def(TensorType)
+    axes_value = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    axes = opt_prop_def(DenseArrayBase[IntegerType])
+
+    def open_type(self, count: int) -> AnyTensor:
+        """The type with `count` sizes of which none is known."""
+        return TensorType(moved_element(element_of(self.input), None), [DYNAMIC_INDEX] * count)
+
+    def axis_count(self) -> int:
+        """How many axes the operand names."""
+        assert self.axes_value is not None
+        return known_length(self.axes_value, "axes")
+
+
+@irdl_op_definition
+class SqueezeOp(AxesOp):
+    """Without the axes of size 1 that `axes` names, without all of them where it names none (ONNX Squeeze)."""
+
+    name = "nn.squeeze"
+
+    def squeezed_axes(self, shape: Sequence[int], axes: Array | None = None) -> tuple[int, ...]:
+        """The axes that go."""
+        named = self.integers("axes", axes)
+        if named is None:
+            if DYNAMIC_INDEX in shape:
+                raise UnsupportedFormError(f"axes must be given, because '{self.input.type}' has dynamic dimensions")
+            return tuple(axis for axis, size in enumerate(shape) if size == 1)
+        gone = normalized_axes(named, len(shape))
+        if any(shape[axis] not in (1, DYNAMIC_INDEX) for axis in gone):
+            raise VerifyException(f"axes {list(gone)} of shape {list(shape)} must all have size 1")
+        return gone
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        shape = shape_of(self.input)
+        if not self.is_known("axes"):
+            return [self.open_type(len(shape) - self.axis_count())]
+        gone = self.squeezed_axes(shape)
+        kept = [axis for axis in range(len(shape)) if axis not in gone]
+        element = moved_element(element_of(self.input), {axis: place for place, axis in enumerate(kept)})
+        return [TensorType(element, [shape[axis] for axis in kept])]
+
+
+@irdl_op_definition
+class UnsqueezeOp(AxesOp):
+    """With an axis of size 1 at each place of the result that `axes` names (ONNX Unsqueeze)."""
+
+    name = "nn.unsqueeze"
+
+    def kept_axes(self, rank: int, axes: Array | None = None) -> tuple[int, ...]:
+        """The places in the result of the operand's axes, of which there are `rank`."""
+        named = self.integers("axes", axes)
+        if named is None:
+            raise VerifyException("requires axes")
+        added = normalized_axes(named, rank + len(named))
+        return tuple(axis for axis in range(rank + len(named)) if axis not in added)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        shape = shape_of(self.input)
+        if not self.is_known("axes"):
+            return [self.open_type(len(shape) + self.axis_count())]
+        kept = self.kept_axes(len(shape))
+        element = moved_element(element_of(self.input), dict(enumerate(kept)))
+        sizes = [1] * (len(shape) + len(self.integers("axes") or ()))
+        for size, place in zip(shape, kept, strict=True):
+            sizes[place] = size
+        return [TensorType(element, sizes)]
+
+
+@irdl_op_definition
+class TransposeOp(MovementOp):
+    """Axis `i` of the result is axis `permutation[i]` of the operand."""
+
+    name = "nn.transpose"
+
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    permutation = prop_def(DenseArrayBase[IntegerType])
+
+    def __init__(self, value: SSAValue, permutation: Sequence[int]):
+        super().__init__(
+            operands=[value],
+            result_types=[self._type(value, permutation)],
+            properties={"permutation": integers(permutation)},
+        )
+
+    @staticmethod
+    def _type(value: SSAValue, permutation: Sequence[int]) -> AnyTensor:
+        shape = transposed_shape(shape_of(value), permutation)
+        return TensorType(transposed_element(element_of(value), permutation), shape)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The permutation."""
+        return values_of(self.permutation) or ()
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        return [self._type(self.input, self.order)]
+
+
+@irdl_op_definition
+class SliceOp(MovementOp):
+    """Every `steps[i]`-th element from `starts[i]` to before `ends[i]` along `axes[i]`, negative numbers as in ONNX."""
+
+    name = "nn.slice"
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("starts", "ends", "axes", "steps")
+
+    input = operand_def(TensorType)
+    starts_value = opt_operand_def(TensorType)
+    ends_value = opt_operand_def(TensorType)
+    axes_value = opt_operand_def(TensorType)
+    steps_value = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    starts = opt_prop_def(DenseArrayBase[IntegerType])
+    ends = opt_prop_def(DenseArrayBase[IntegerType])
+    axes = opt_prop_def(DenseArrayBase[IntegerType])
+    steps = opt_prop_def(DenseArrayBase[IntegerType])
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def bounds(self, *values: Array | None) -> SliceBounds:
+        """Starts, ends, axes and steps with the defaults filled in; `values` are those of the operands."""
+        given = dict(zip(self.PARAMETERS, values, strict=False))
+        starts, ends, axes, steps = (self.integers(name, given.get(name)) for name in self.PARAMETERS)
+        if starts is None or ends is None:
+            raise VerifyException("requires starts and ends")
+        count = len(starts)
+        return SliceBounds(
+            starts, ends, tuple(range(count)) if axes is None else axes, (1,) * count if steps is None else steps
+        )
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        before = shape_of(self.input)
+        if all(self.is_known(name) for name in self.PARAMETERS):
+            shape = sliced_shape(before, *self.bounds())
+            sliced = cut_axes(before, *self.bounds())
+        else:
+            axes = self.integers("axes") if self.is_known("axes") else None
+            sliced = range(len(before)) if axes is None else normalized_axes(axes, len(before))
+            shape = tuple(DYNAMIC_INDEX if axis in sliced else size for axis, size in enumerate(before))
+        whole = {axis: axis for axis in range(len(before)) if axis not in sliced}
+        return [TensorType(moved_element(element_of(self.input), whole), shape)]
+
+
+@irdl_op_definition
+class ConcatOp(NnOp):
+    """Tensors one after the other along `axis`; quantized operands have one type, which the result has too."""
+
+    name = "nn.concat"
+    ACCEPTS: ClassVar[Kind] = Kind.MOVED
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
+
+    inputs = var_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    axis = prop_def(IntegerAttr)
+
+    def __init__(self, values: Sequence[SSAValue], axis: int):
+        shape = concatenated_shape([shape_of(value) for value in values], axis)
+        element: Attribute = element_of(values[0])
+        super().__init__(
+            operands=[values],
+            result_types=[TensorType(element, shape)],
+            properties={"axis": IntegerAttr(axis, i64)},
+        )
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        if not self.inputs:
+            raise VerifyException("expected at least one operand")
+        shapes = [shape_of(value) for value in self.inputs]
+        axis = normalized_axis(self.axis.value.data, len(shapes[0]))
+        elements = dict.fromkeys(element_of(value) for value in self.inputs)
+        if len(elements) > 1 and any(kind_of(element) is Kind.QUANTIZED for element in elements):
+            raise VerifyException(
+                "cannot requantize the elements it joins: operands must have one type, but got "
+                f"{', '.join(map(str, elements))}"
+            )
+        kept = {index: index for index in range(len(shapes[0])) if index != axis}
+        return [TensorType(moved_element(element_of(self.inputs[0]), kept), concatenated_shape(shapes, axis))]
+
+
+@irdl_op_definition
+class SplitOp(NnOp):
+    """The parts of a tensor along `axis`, one result each, of the sizes `split` (ONNX Split).
+
+    Without `split` all parts have one size; the last one is smaller where they cannot.
+    """
+
+    name = "nn.split"
+    ACCEPTS: ClassVar[Kind] = Kind.MOVED
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("split",)
+
+    input = operand_def(TensorType)
+    split_value = opt_operand_def(TensorType)
+    parts = var_result_def(TensorType)
+
+    axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
+    split = opt_prop_def(DenseArrayBase[IntegerType])
+
+    def part_sizes(self, size: int, split: Array | None = None) -> tuple[int, ...]:
+        """The sizes of the parts of an axis of `size` elements; `split` is the operand's value."""
+        return split_sizes(size, self.integers("split", split), len(self.parts))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        shape = shape_of(self.input)
+        axis = normalized_axis(self.axis.value.data, len(shape))
+        count = len(self.parts)
+        if not count:
+            raise VerifyException("expected at least one result")
+        sizes = self.part_sizes(shape[axis]) if self.is_known("split") else (DYNAMIC_INDEX,) * count
+        kept = {place: place for place in range(len(shape)) if place != axis or count == 1}
+        element = moved_element(element_of(self.input), kept)
+        return [TensorType(element, (*shape[:axis], size, *shape[axis + 1 :])) for size in sizes]
+
+
+class BlocksOp(MovementOp, ABC):
+    """Blocks of `block_size` squared elements of an image `[N, C, H, W]`, moved between space and channels."""
+
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    block_size = prop_def(IntegerAttr)
+    mode = opt_prop_def(StringAttr, StringAttr("DCR"))
+
+    MODES: ClassVar[tuple[str, ...]] = ("DCR", "CRD")
+
+    @property
+    def block(self) -> int:
+        """The edge of a block."""
+        return self.block_size.value.data
+
+    @property
+    def is_depth_outer(self) -> bool:
+        """Whether a channel of the deep side is numbered by its place in the block first: DCR."""
+        return self.mode.data == "DCR"
+
+    @abstractmethod
+    def moved_sizes(self, channels: int, height: int, width: int) -> tuple[int, ...]:
+        """Channels, height and width of the result."""
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        shape = shape_of(self.input)
+        check_choice("mode", self.mode.data, self.MODES)
+        if self.block < 1 or len(shape) != 4:
+            raise VerifyException(
+                f"expected an input of shape [N, C, H, W] and a block size >= 1, but got {shape_text(shape)} "
+                f"and {self.block}"
+            )
+        return [TensorType(moved_element(element_of(self.input), {0: 0}), (shape[0], *self.moved_sizes(*shape[1:])))]
+
+
+@irdl_op_definition
+class DepthToSpaceOp(BlocksOp):
+    """Channels spread over blocks of space (ONNX DepthToSpace)."""
+
+    name = "nn.depth_to_space"
+
+    def moved_sizes(self, channels: int, height: int, width: int) -> tuple[int, ...]:
+        space = (multiplied_size(size, self.block) for size in (height, width))
+        return (regrouped_size(channels, self.block * self.block), *space)
+
+
+@irdl_op_definition
+class SpaceToDepthOp(BlocksOp):
+    """Blocks of space gathered into channels (ONNX SpaceToDepth)."""
+
+    name = "nn.space_to_depth"
+
+    def moved_sizes(self, channels: int, height: int, width: int) -> tuple[int, ...]:
+        space = (regrouped_size(size, self.block) for size in (height, width))
+        return (multiplied_size(channels, self.block * self.block), *space)

@@ -1,0 +1,146 @@
+"""Normalizations: the mean, the deviation from it, the division, then scale and shift."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from qmlir.dialects.nn.base import plain_type
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.decomposition import Decompose, Results, cast, per_channel, scalar
+from qmlir.dialects.nn.elementwise.ops import AbsOp, AddOp, DivOp, EqualOp, MaxOp, MulOp, SqrtOp, SubOp, WhereOp
+from qmlir.dialects.nn.movement.ops import ReshapeOp, normalized_axis
+from qmlir.dialects.nn.normalization.ops import (
+    BatchNormOp,
+    GroupNormOp,
+    InstanceNormOp,
+    LayerNormOp,
+    LpNormOp,
+    RmsNormOp,
+)
+from qmlir.dialects.nn.reduction.ops import ReduceMeanOp, ReduceSumOp
+from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.decomposition import Parts
+
+
+def _batch_norm(op: BatchNormOp, parts: Parts) -> Results:
+    """`x * f + (bias - mean * f)` with `f = scale / sqrt(variance + epsilon)`."""
+    rank = len(shape_of(op.data))
+    factor, offset = op.scale, op.bias
+    if op.statistics is not None:
+        mean, variance = op.statistics
+        epsilon = scalar(parts, "epsilon", op.epsilon.value.data, op.data)
+        shifted = parts.add("variance_epsilon", AddOp(variance, epsilon)).result
+        deviation = parts.add("deviation", SqrtOp(shifted)).result
+        factor = parts.add("factor", DivOp(op.scale, deviation)).result
+        moved = parts.add("scaled_mean", MulOp(mean, factor)).result
+        offset = parts.add("offset", SubOp(op.bias, moved)).result
+    product = parts.add("mul", MulOp(op.data, per_channel(parts, "factor", factor, rank))).result
+    return [parts.add("add", AddOp(product, per_channel(parts, "offset", offset, rank))).result]
+
+
+def moments(parts: Parts, data: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """`data` without its mean over `axes`, that mean, and the variance; the last two keep the axes, of size 1."""
+    mean = parts.add("mean", ReduceMeanOp(data, axes)).result
+    centred = parts.add("centred", SubOp(data, mean)).result
+    squared = parts.add("squared", MulOp(centred, centred)).result
+    return centred, mean, parts.add("variance", ReduceMeanOp(squared, axes)).result
+
+
+def _over_root(parts: Parts, value: SSAValue, average: SSAValue, epsilon: FloatAttr, mean: str) -> SSAValue:
+    """`value` over the root of `average`, a mean of squares in the role `mean`, plus `epsilon`."""
+    small = scalar(parts, "epsilon", epsilon.value.data, value)
+    deviation = parts.add("deviation", SqrtOp(parts.add(f"{mean}_epsilon", AddOp(average, small)).result)).result
+    return parts.add("normalized", DivOp(value, deviation)).result
+
+
+def _standardized(parts: Parts, data: SSAValue, axes: Sequence[int], epsilon: FloatAttr) -> SSAValue:
+    """`data` with mean 0 and variance 1 over `axes`."""
+    centred, _, variance = moments(parts, data, axes)
+    return _over_root(parts, centred, variance, epsilon, "variance")
+
+
+def _scaled(parts: Parts, value: SSAValue, scale: SSAValue | None, bias: SSAValue | None) -> SSAValue:
+    if scale is not None:
+        value = parts.add("mul", MulOp(value, scale)).result
+    return value if bias is None else parts.add("bias_add", AddOp(value, bias)).result
+
+
+def _rounded(parts: Parts, value: SSAValue, data: SSAValue) -> SSAValue:
+    """`value`, the result of the first stage, in the type of the data."""
+    element: Attribute = plain_type(element_of(data))
+    return cast(parts, "rounded", value, element)
+
+
+def _layer_norm(op: LayerNormOp, parts: Parts) -> Results:
+    """Centre, divide by the deviation, scale, shift; the first two in the type of the first stage."""
+    axes = range(op.first_axis, len(shape_of(op.data)))
+    data = cast(parts, "stage", op.data, op.first_stage_type(op.data))
+    normalized = _standardized(parts, data, axes, op.epsilon)
+    return [_scaled(parts, _rounded(parts, normalized, op.data), op.scale, op.bias)]
+
+
+def _rms_norm(op: RmsNormOp, parts: Parts) -> Results:
+    """Divide by the root of the mean of the squares, in the type of the first stage, then scale."""
+    axes = range(op.first_axis, len(shape_of(op.data)))
+    data = cast(parts, "stage", op.data, op.first_stage_type(op.data))
+    squared = parts.add("squared", MulOp(data, data)).result
+    average = parts.add("mean_square", ReduceMeanOp(squared, axes)).result
+    normalized = _over_root(parts, data, average, op.epsilon, "mean_square")
+    return [_scaled(parts, _rounded(parts, normalized, op.data), op.scale, None)]
+
+
+def _instance_norm(op: InstanceNormOp, parts: Parts) -> Results:
+    """Centre each channel of each instance, divide by the deviation, scale, shift."""
+    rank = len(shape_of(op.data))
+    if rank == 2:  # the mean over no axes is not a reduction
+        return None
+    normalized = _standardized(parts, op.data, range(2, rank), op.epsilon)
+    factor, offset = (per_channel(parts, role, value, rank) for role, value in (("scale", op.scale), ("bias", op.bias)))
+    return [_scaled(parts, normalized, factor, offset)]
+
+
+def _group_norm(op: GroupNormOp, parts: Parts) -> Results:
+    """Each group of channels as one axis and standardized, then scale and shift for each channel."""
+    shape, groups = shape_of(op.data), op.groups.value.data
+    if shape.count(DYNAMIC_INDEX) > 1 or shape[1] == DYNAMIC_INDEX:
+        return None
+    data = cast(parts, "stage", op.data, op.first_stage_type(op.data))
+    split = (shape[0], groups, shape[1] // groups, *shape[2:])
+    grouped = parts.add("groups", ReshapeOp(data, split)).result
+    normalized = _standardized(parts, grouped, range(2, len(split)), op.epsilon)
+    joined = parts.add("channels", ReshapeOp(_rounded(parts, normalized, op.data), shape)).result
+    factor, offset = (
+        per_channel(parts, role, value, len(shape)) for role, value in (("scale", op.scale), ("bias", op.bias))
+    )
+    return [_scaled(parts, joined, factor, offset)]
+
+
+def _lp_norm(op: LpNormOp, parts: Parts) -> Results:
+    """`x` over its norm along the axis, 0 where the norm is 0; or over what that is kept above."""
+    x, axes = op.input, [normalized_axis(op.axis.value.data, len(shape_of(op.input)))]
+    if op.p.value.data == 1:
+        norm: SSAValue = parts.add("norm", ReduceSumOp(parts.add("magnitude", AbsOp(x)).result, axes)).result
+    else:
+        total = parts.add("sum", ReduceSumOp(parts.add("squared", MulOp(x, x)).result, axes)).result
+        norm = parts.add("norm", SqrtOp(total)).result
+    if op.epsilon is not None:
+        least = scalar(parts, "epsilon", op.epsilon.value.data, x)
+        return [parts.add("div", DivOp(x, parts.add("bounded", MaxOp(norm, least)).result)).result]
+    zero = scalar(parts, "zero", 0.0, x)
+    vanishes = parts.add("is_zero", EqualOp(norm, zero)).result
+    quotient = parts.add("div", DivOp(x, norm)).result
+    return [parts.add("choice", build(WhereOp, [vanishes, zero, quotient])).result]
+
+
+COMPOSITES: dict[type[Operation], Decompose] = {
+    BatchNormOp: _batch_norm,
+    InstanceNormOp: _instance_norm,
+    GroupNormOp: _group_norm,
+    LayerNormOp: _layer_norm,
+    RmsNormOp: _rms_norm,
+    LpNormOp: _lp_norm,
+}
+
+IN_STAGES: tuple[type[Operation], ...] = (GroupNormOp, LayerNormOp, RmsNormOp)
+"""Their first stage rounds to a precision of its own."""

@@ -1,0 +1,188 @@
+"""Evaluators of the family `normalization`, on floats and on quantized values."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import FloatAttr
+from xdsl.ir import Attribute, Operation
+
+from qmlir.arithmetic import functions
+from qmlir.arithmetic.arrays import Array, ordered_mean, ordered_sum
+from qmlir.arithmetic.row_norms import normalized_rows
+from qmlir.dialects.nn.evaluation.arrays import widened
+from qmlir.dialects.nn.evaluation.parameters import centred, uniform_of
+from qmlir.dialects.nn.normalization import ops
+from qmlir.dialects.quant.evaluate import quantize
+from qmlir.ir.evaluation import Evaluator
+from qmlir.text.elements import dense_dtype
+
+# What the normalizations compute.
+#
+# Normalization of two stages rounds between them, as ONNX says; the others compute f16 and bf16 in f32, and round
+# once. Sums have the order and precision of `qmlir.arithmetic.arrays`; every other step rounds in the type
+# computed in.
+
+
+def per_channel(parameter: Array, rank: int) -> Array:
+    """`[C]` as `[C, 1, …]`, which broadcasts along the axes after the channels."""
+    return parameter.reshape(-1, *(1,) * (rank - 2))
+
+
+def number(attribute: FloatAttr, like: Array) -> Any:
+    """The number of a property, in the type of `like`."""
+    return like.dtype.type(attribute.value.data)
+
+
+def _standardized(x: Array, axes: tuple[int, ...], epsilon: FloatAttr) -> Array:
+    """`x` with mean 0 and variance 1 over `axes`."""
+    with np.errstate(invalid="ignore", divide="ignore"):  # there may be no elements to take the mean of
+        centred = x - ordered_mean(x, axes)
+        return centred / np.sqrt(ordered_mean(centred * centred, axes) + number(epsilon, x))
+
+
+def _staged(x: Array, precision: Attribute) -> Array:
+    """`x` in the type that its first stage is computed in, f16 and bf16 rounded to and computed in f32."""
+    dtype = dense_dtype(precision)
+    assert dtype is not None
+    return widened(x.astype(dtype, copy=False))
+
+
+def _between_stages(x: Array, precision: Attribute, dtype: np.dtype[Any]) -> Array:
+    """The result of the first stage, rounded to `precision`, then to `dtype`."""
+    first = dense_dtype(precision)
+    assert first is not None
+    return x.astype(first, copy=False).astype(dtype, copy=False)
+
+
+def affine_by_channel(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: FloatAttr) -> Array:
+    """`x * f + (bias - mean * f)` with `f = scale / sqrt(variance + epsilon)`, an element of each for a channel."""
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # a variance below -epsilon gives NaN
+        factor = scale / np.sqrt(variance + number(epsilon, variance))
+        offset = bias - mean * factor
+        return x * per_channel(factor, x.ndim) + per_channel(offset, x.ndim)
+
+
+def _batch_norm(
+    op: ops.BatchNormOp, data: Array, scale: Array, bias: Array, mean: Array | None, variance: Array | None
+) -> tuple[Array]:
+    x, factor, offset = (widened(array) for array in (data, scale, bias))
+    if mean is not None and variance is not None:
+        result = affine_by_channel(x, factor, offset, widened(mean), widened(variance), op.epsilon)
+    else:
+        result = x * per_channel(factor, x.ndim) + per_channel(offset, x.ndim)
+    return (result.astype(data.dtype, copy=False),)
+
+
+def _instance_norm(op: ops.InstanceNormOp, data: Array, scale: Array, bias: Array) -> tuple[Array]:
+    normalized = _standardized(widened(data), tuple(range(2, data.ndim)), op.epsilon)
+    factor, offset = (per_channel(widened(array), data.ndim) for array in (scale, bias))
+    return ((normalized * factor + offset).astype(data.dtype, copy=False),)
+
+
+def _group_norm(op: ops.GroupNormOp, data: Array, scale: Array, bias: Array) -> tuple[Array]:
+    precision = op.first_stage_type(op.data)
+    groups = op.groups.value.data
+    grouped = data.reshape(data.shape[0], groups, data.shape[1] // groups, *data.shape[2:])
+    normalized = _standardized(_staged(grouped, precision), tuple(range(2, grouped.ndim)), op.epsilon)
+    result = _between_stages(normalized, precision, data.dtype).reshape(data.shape)
+    return (result * per_channel(scale, data.ndim) + per_channel(bias, data.ndim),)
+
+
+def _layer_norm(op: ops.LayerNormOp, data: Array, scale: Array, bias: Array | None) -> tuple[Array]:
+    precision = op.first_stage_type(op.data)
+    normalized = _standardized(_staged(data, precision), tuple(range(op.first_axis, data.ndim)), op.epsilon)
+    result = _between_stages(normalized, precision, data.dtype) * scale
+    return (result if bias is None else result + bias,)
+
+
+def _rms_norm(op: ops.RmsNormOp, data: Array, scale: Array | None) -> tuple[Array]:
+    precision = op.first_stage_type(op.data)
+    x = _staged(data, precision)
+    with np.errstate(invalid="ignore", divide="ignore"):  # there may be no elements to take the mean of
+        normalized = x / np.sqrt(ordered_mean(x * x, tuple(range(op.first_axis, x.ndim))) + number(op.epsilon, x))
+    result = _between_stages(normalized, precision, data.dtype)
+    return (result if scale is None else result * scale,)
+
+
+def _lp_norm(op: ops.LpNormOp, data: Array) -> tuple[Array]:
+    x = widened(data)
+    axis = op.axis.value.data
+    if op.p.value.data == 1:
+        norm = ordered_sum(np.abs(x), (axis,))
+    else:
+        norm = np.sqrt(ordered_sum(x * x, (axis,)))
+    if op.epsilon is not None:
+        norm = np.maximum(norm, number(op.epsilon, x))
+    result = np.divide(x, norm, out=np.zeros_like(x), where=np.broadcast_to(norm != 0, x.shape))
+    return (result.astype(data.dtype, copy=False),)
+
+
+def _local_response_norm(op: ops.LocalResponseNormOp, data: Array) -> tuple[Array]:
+    x = widened(data)
+    size = op.size.value.data
+    below, above = (size - 1) // 2, size // 2
+    squares, channels = x * x, x.shape[1]
+    total = np.zeros(x.shape)
+    reach = channels - 1
+    for offset in range(-min(below, reach), min(above, reach) + 1):  # the channels of each window in ascending order
+        first, end = max(0, -offset), min(channels, channels - offset)
+        total[:, first:end] += squares[:, first + offset : end + offset]
+    alpha, beta, bias = (number(attribute, x) for attribute in (op.alpha, op.beta, op.bias))
+    with np.errstate(invalid="ignore", divide="ignore"):  # a base below 0 gives NaN, a base of 0 infinity
+        base = bias + alpha / x.dtype.type(size) * total.astype(x.dtype)
+        result = x / functions.power(base, beta)
+    return (result.astype(data.dtype, copy=False),)
+
+
+EVALUATORS: dict[type[Operation], Evaluator] = {
+    ops.BatchNormOp: _batch_norm,
+    ops.InstanceNormOp: _instance_norm,
+    ops.GroupNormOp: _group_norm,
+    ops.LayerNormOp: _layer_norm,
+    ops.RmsNormOp: _rms_norm,
+    ops.LpNormOp: _lp_norm,
+    ops.LocalResponseNormOp: _local_response_norm,
+}
+
+
+# Quantized normalizations of rows: exact sums, a reciprocal root for each row, rounded exactly, then steps in f32.
+
+Result = tuple[Array]
+
+
+def _normalized(op: ops.RowNormOp, data: Array, grouped: tuple[int, ...], first: int) -> Array:
+    """The integers of the rows of `grouped`, which are its axes from `first` on, normalized."""
+    integers = centred(op.operands[0], data).integers.reshape(grouped)
+    return normalized_rows(op.integer_norm(), integers, tuple(range(first, len(grouped))))
+
+
+def _result(op: ops.RowNormOp, x: Array, scale: Array | None, bias: Array | None) -> Result:
+    with np.errstate(all="ignore"):  # what is not finite saturates, as everywhere
+        x = x if scale is None else x * scale
+        return (quantize(x if bias is None else x + bias, uniform_of(op.results[0])),)
+
+
+def _quantized_layer_norm(op: ops.LayerNormOp, data: Array, scale: Array, bias: Array | None) -> Result:
+    return _result(op, _normalized(op, data, data.shape, op.first_axis), scale, bias)
+
+
+def _quantized_rms_norm(op: ops.RmsNormOp, data: Array, scale: Array | None) -> Result:
+    return _result(op, _normalized(op, data, data.shape, op.first_axis), scale, None)
+
+
+def _channel_norm(op: ops.ScaledChannelNormOp, data: Array, scale: Array, bias: Array) -> Result:
+    """Rows are those of `[N, G, C / G, …]`, whose groups are single channels for an instance norm."""
+    batch, channels, *sizes = data.shape
+    groups = op.groups.value.data if isinstance(op, ops.GroupNormOp) else channels
+    normalized = _normalized(op, data, (batch, groups, channels // groups, *sizes), 2).reshape(data.shape)
+    along = (-1, *(1,) * len(sizes))
+    return _result(op, normalized, scale.reshape(along), bias.reshape(along))
+
+
+QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
+    ops.GroupNormOp: _channel_norm,
+    ops.InstanceNormOp: _channel_norm,
+    ops.LayerNormOp: _quantized_layer_norm,
+    ops.RmsNormOp: _quantized_rms_norm,
+}

@@ -1,0 +1,34 @@
+"""The gradient of the normalization that is no composite; the others have those of their parts."""
+
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects.nn.gradient.rules import Backward, Rule, first_only
+from qmlir.dialects.nn.normalization import ops
+from qmlir.dialects.nn.pooling.ops import AveragePoolOp
+from qmlir.dialects.nn.terms import Term
+
+
+def _neighbours(at: Backward, value: Term, below: int, above: int) -> Term:
+    """The sums over `below` channels before each one to `above` after it."""
+    batch, channels, *sizes = at.known_shape(value.value)
+    size = below + above + 1
+    rows = at.reshaped(value.value, [batch, 1, channels, *sizes])
+    kernel, inner = [size, *(1 for _ in sizes)], [0 for _ in sizes]
+    pads = [below, *inner, above, *inner]
+    mean = at.add(AveragePoolOp, rows, kernel=kernel, pads=pads, count_include_pad=True).result
+    return Term(at, at.reshaped(mean, [batch, channels, *sizes])) * float(size)
+
+
+def _local_response_norm(at: Backward, op: ops.LocalResponseNormOp, gradient: SSAValue) -> SSAValue:
+    """Of `x / base^beta`: `g / base^beta - 2 alpha beta / size * x * sum(g x / base^(beta + 1))`.
+
+    The sum is over the channels whose neighbourhood has this one.
+    """
+    size, (alpha, beta, bias) = op.size.value.data, (each.value.data for each in (op.alpha, op.beta, op.bias))
+    g, x, (below, above) = Term(at, gradient), Term(at, op.input), ((size - 1) // 2, size // 2)
+    base = _neighbours(at, x * x, below, above) * (alpha / size) + bias
+    part = g / base**beta
+    return (part - x * _neighbours(at, part * x / base, above, below) * (2 * alpha * beta / size)).value
+
+
+RULES: dict[type[Operation], Rule] = {ops.LocalResponseNormOp: first_only(_local_response_norm)}

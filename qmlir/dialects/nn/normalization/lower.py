@@ -1,0 +1,137 @@
+"""Lowering of the family `normalization` to structured operations of the integer level."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import f32, f64, i32
+from xdsl.dialects.math import PowFOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from qmlir.dialects.kernel.lowering import quantized
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, broadcast_map, no_lowering
+from qmlir.dialects.kernel.lowering.quantized import normalized
+from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.nn.lowering.elements import identity
+from qmlir.dialects.nn.lowering.indexing import axes_map
+from qmlir.dialects.nn.lowering.rows import by_rows
+from qmlir.dialects.nn.normalization import ops
+from qmlir.dialects.quant.types import storage_limits
+from qmlir.ir.builtin_types import shape_of
+
+# Quantized normalizations of rows: one operation whose body sums integers of a row, and takes one root for all of
+# it.
+#
+# The formulas are those of `qmlir.dialects.nn.normalization.evaluate`, step by step.
+
+
+def _rows(
+    op: ops.RowNormOp,
+    at: Lowering,
+    shape: Sequence[int],
+    first: int,
+    scale: Input | None,
+    bias: Input | None,
+) -> SSAValue:
+    """The result as `shape`, whose axes from `first` on are a row."""
+    everywhere = AffineMap.identity(len(shape))
+    element = quantized.uniform_element(at, op.operands[0])
+    assert element is not None
+    zero_point = 0 if op.IS_CENTRED else element.zero_point  # the mean has it too
+    largest = max(abs(limit - zero_point) for limit in storage_limits(element.storage))
+    written = quantized.writing(at, 0, everywhere)
+    stored = Input(at.reshape(at.value(op.operands[0]), shape), everywhere, not element.is_signed)
+    parameters = [each for each in (scale, bias) if each is not None]
+
+    def body(stored_integer: Scalar, *others: Scalar) -> Scalar:
+        integer, left = stored_integer.to(i32), list(others)
+        d = integer - zero_point if zero_point else integer
+        x = normalized(op.integer_norm(), d, largest, range(first, len(shape)))
+        if scale is not None:
+            x = x * left.pop(0)
+        if bias is not None:
+            x = x + left.pop(0)
+        return written.write(x, ())
+
+    found = at.compute([stored, *parameters], shape, at.result_element(), body)
+    return at.reshape(found, at.result_shape())
+
+
+def trailing_norm(op: ops.LayerNormOp | ops.RmsNormOp, at: Lowering) -> Sequence[SSAValue]:
+    """A row is the last axes; scale and bias broadcast."""
+    shape, parameters = at.result_shape(), [op.scale, op.bias if isinstance(op, ops.LayerNormOp) else None]
+    inputs = [
+        None if each is None else Input(at.value(each), broadcast_map(shape_of(each), shape)) for each in parameters
+    ]
+    return (_rows(op, at, shape, op.first_axis, *inputs),)
+
+
+def channel_norm(op: ops.ScaledChannelNormOp, at: Lowering) -> Sequence[SSAValue]:
+    """A row is the image of a channel, or of a group of channels, which becomes an axis of its own."""
+    batch, channels, *sizes = at.result_shape()
+    groups = op.groups.value.data if isinstance(op, ops.GroupNormOp) else channels
+    split = [] if groups == channels else [channels // groups]
+    shape, along = [batch, groups, *split, *sizes], range(1, 2 + len(split))
+    scale, bias = (
+        Input(at.reshape(at.value(each), [groups, *split]), axes_map(len(shape), along)) for each in (op.scale, op.bias)
+    )
+    return (_rows(op, at, shape, 2, scale, bias),)
+
+
+# Normalizations: of a row, and local response normalization, a sum over neighbouring channels.
+#
+# Quantized ones of rows go by `integer_norms`. Those of a batch, and in floats those of groups of channels, are
+# lowered part by part.
+
+
+def _local_response_norm(op: ops.LocalResponseNormOp, at: Lowering) -> Sequence[SSAValue]:
+    """The sum of squares by ascending channel, in f64 and rounded once; everything else in f32, or in f64 for f64."""
+    shape, size = at.result_shape(), op.size.value.data
+    rank = len(shape)
+    computing = f64 if at.result_element() == f64 else f32
+    dtype = np.float64 if computing == f64 else np.float32
+    low, high = [0] * rank, [0] * rank
+    low[1], high[1] = (size - 1) // 2, size // 2
+    padded = at.pad(at.value(op.input), low, high, 0.0)
+    dims = [AffineExpr.dimension(axis) for axis in range(rank)]
+    source = AffineMap(rank + 1, 0, (dims[0], dims[1] + AffineExpr.dimension(rank), *dims[2:]))
+    neighbours = Input(at.empty([size], computing), axes_map(rank + 1, [rank]))
+
+    def add(element: Scalar, _: Scalar, so_far: Scalar) -> Scalar:
+        x = element.to(computing)
+        return so_far + (x * x).to(f64)
+
+    output = at.fill(shape, f64, 0.0), axes_map(rank + 1, range(rank))
+    total = at.generic([Input(padded, source), neighbours], [output], add)[0]
+    # As the evaluator: each number in the type that is computed in, each step rounded.
+    alpha, beta, bias = (dtype(each.value.data) for each in (op.alpha, op.beta, op.bias))
+    factor = float(alpha / dtype(size))
+
+    def normalized(x: Scalar, sum_: Scalar) -> Scalar:
+        base = float(bias) + factor * sum_.to(computing)
+        return x / base.apply(PowFOp, base.constant(float(beta)))
+
+    readings = [
+        quantized.plain(at, op.input, identity(at)),
+        quantized.ScalarRead((Input(total, identity(at)),), lambda scalars: scalars[0]),
+    ]
+    return (quantized.compute(at, readings, quantized.writing(at, 0, identity(at)), normalized),)
+
+
+def _quantized_by(integer_norm: Lower, otherwise: Lower) -> Lower:
+    """`integer_norm` for quantized data, `otherwise` for floats."""
+
+    def chosen(op: ops.RowNormOp, at: Lowering) -> Sequence[SSAValue] | None:
+        return (otherwise if quantized.uniform_element(at, op.operands[0]) is None else integer_norm)(op, at)
+
+    return chosen
+
+
+LOWERINGS: dict[type[Operation], Lower] = {
+    ops.GroupNormOp: _quantized_by(channel_norm, no_lowering),
+    ops.InstanceNormOp: _quantized_by(channel_norm, by_rows),
+    ops.LayerNormOp: _quantized_by(trailing_norm, by_rows),
+    ops.LocalResponseNormOp: _local_response_norm,
+    ops.LpNormOp: by_rows,
+    ops.RmsNormOp: _quantized_by(trailing_norm, by_rows),
+}

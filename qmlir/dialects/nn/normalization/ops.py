@@ -1,0 +1,353 @@
+"""Normalizations, all of them composites: of a batch, of each instance, of groups of channels, of the last axes.
+
+Group, layer and root-mean-square normalization have two stages, as ONNX defines them: the values are normalized in the
+float type `precision` and rounded to their own type, then scaled and shifted in their own type. Those of rows compute
+on integers where data and result are quantized.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    FloatAttr,
+    IntegerAttr,
+    TensorType,
+    f32,
+    f64,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.arithmetic.row_norms import RowBounds, RowNorm
+from qmlir.dialects.nn.base import (
+    KeptOp,
+    Kind,
+    OneOperandOp,
+    kind_of,
+    plain_type,
+    shapes_agree,
+    tensor_like,
+    verify_precision,
+)
+from qmlir.dialects.nn.elementwise.ops import broadcast_shapes
+from qmlir.dialects.nn.movement.ops import normalized_axis
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
+from qmlir.ir.float_reasons import FloatCause
+from qmlir.ir.interfaces import QuantizationSlots
+
+MOST_BITS = 16
+"""Rows of integers of more bits are normalized in floats."""
+
+
+def default_precision(value: SSAValue) -> Attribute:
+    """The default type that `value` is normalized in: f64 for f64, f32 for the other floats."""
+    return f64 if plain_type(element_of(value)) == f64 else f32
+
+
+class NormOp(KeptOp, ABC):
+    """A division by a root, of a number that `epsilon` keeps from 0.
+
+    xDSL orders the operands of a subclass before those that it inherits, so each operation defines its own.
+    """
+
+    epsilon = opt_prop_def(FloatAttr, FloatAttr(1e-5, f32))
+
+
+class ChannelNormOp(NormOp, ABC):
+    """A normalization of `[N, C, …]` with parameters for each channel."""
+
+    def channel_norm_type(self, data: SSAValue, parameters: Sequence[SSAValue]) -> AnyTensor:
+        """The type of the result, after a check of the operands."""
+        sizes = shape_of(data)
+        if len(sizes) < 2:
+            raise VerifyException(f"data must have rank >= 2, but got '{data.type}'")
+        for value in parameters:
+            if not shapes_agree(shape_of(value), sizes[1:2]):
+                raise VerifyException(
+                    f"parameters must have one element per channel ({sizes[1]}), but got '{value.type}'"
+                )
+        return tensor_like(data, sizes)
+
+
+class RowNormOp(NormOp, ABC):
+    """A normalization of rows, of which a quantized one computes on integers (`qmlir.arithmetic.row_norms`).
+
+    Its scale and its bias are floats then; where `components` has the types of its parts, they are quantized too.
+    """
+
+    IS_CENTRED: ClassVar[bool] = True
+    """Whether the mean is subtracted."""
+
+    def quantization_slots(self) -> QuantizationSlots:
+        return (
+            self.SLOTS if self.components is not None else replace(self.SLOTS, operands={"scale": None, "bias": None})
+        )
+
+    @abstractmethod
+    def row_sizes(self) -> Sequence[int]:
+        """The sizes of the axes of a row; those of a group are the channels of it, and the axes after them."""
+
+    def verify_(self) -> None:
+        super().verify_()
+        if self.components is not None:  # they are data
+            return
+        data, *parameters = self.operands
+        plain = plain_type(element_of(data))
+        for value in parameters:
+            if kind_of(element_of(value)) is not Kind.FLOAT or plain_type(element_of(value)) != plain:
+                raise VerifyException(
+                    f"scale and bias must have the float type of the data ({plain}), but got '{value.type}'"
+                )
+
+    def fuses_with_casts(self) -> bool:
+        return True
+
+    def float_reason(self) -> str:
+        return FloatCause.FLOAT_NEIGHBOR.reason()
+
+    def row_bounds(self) -> RowBounds:
+        """How a quantized norm computes on integers, but for their scale. Raises `ValueError` where it does not."""
+        types = [element_of(value) for value in (self.operands[0], self.results[0])]
+        for element in types:
+            if not isinstance(element, UniformQuantizedType) or element.granularity is not Granularity.TENSOR:
+                raise ValueError(f"expected one scale, but got '{element}'")
+            if element.bits > MOST_BITS or element.expressed_type != f32:
+                raise ValueError(f"expected f32 values quantized to at most {MOST_BITS} bits, but got '{element}'")
+        data = types[0]
+        assert isinstance(data, UniformQuantizedType)
+        if isinstance(self, TwoStageOp) and self.first_stage_type(self.operands[0]) != f32:
+            raise ValueError(f"precision {self.precision}")
+        sizes = self.row_sizes()
+        if DYNAMIC_INDEX in sizes or not sizes:
+            raise ValueError("the row length is dynamic")
+        return RowBounds(math.prod(sizes), data.bits, float(np.float32(self.epsilon.value.data)), self.IS_CENTRED)
+
+    def integer_norm(self) -> RowNorm:
+        """How a quantized norm computes on integers. Raises `ValueError` where it does not."""
+        bounds, data = self.row_bounds(), element_of(self.operands[0])
+        assert isinstance(data, UniformQuantizedType)
+        return bounds.norm_of(float(np.float32(data.scale)))
+
+    def verify_quantization(self) -> None:
+        if self.components is not None:
+            return
+        try:
+            self.integer_norm()
+        except ValueError as error:
+            raise VerifyException(
+                f"has no integer arithmetic: {error}; set 'components' to quantize its parts separately"
+            ) from error
+
+
+class ScaledChannelNormOp(ChannelNormOp, RowNormOp, ABC):
+    """A normalization of `[N, C, …]` whose result is multiplied by a scale for each channel, and has a bias added."""
+
+    data = operand_def(TensorType)
+    scale = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        return [self.channel_norm_type(self.data, (self.scale, self.bias))]
+
+
+class TwoStageOp(NormOp, ABC):
+    """A normalization in the type `precision`, by default f64 for f64 and f32 for the other floats."""
+
+    precision = opt_prop_def(Attribute)
+
+    def first_stage_type(self, data: SSAValue) -> Attribute:
+        """The type that `data` is normalized in."""
+        if self.precision is None:
+            return default_precision(data)
+        verify_precision(self.precision)
+        return self.precision
+
+
+class TrailingNormOp(TwoStageOp, RowNormOp, ABC):
+    """A normalization over the axes from `axis` on; scale and bias broadcast to the data."""
+
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(normalizes_rows=True)
+    axis = opt_prop_def(IntegerAttr, IntegerAttr(-1, i64))
+
+    def trailing_norm_type(self, data: SSAValue, parameters: Sequence[SSAValue | None]) -> AnyTensor:
+        """The type of the result, after a check of the operands."""
+        sizes = shape_of(data)
+        normalized_axis(self.axis.value.data, len(sizes))
+        self.first_stage_type(data)
+        for value in parameters:
+            if value is not None and not _broadcasts_to(shape_of(value), sizes):
+                raise VerifyException(
+                    f"scale and bias must broadcast to the data '{data.type}', but got '{value.type}'"
+                )
+        return tensor_like(data, sizes)
+
+    @property
+    def first_axis(self) -> int:
+        """The first normalized axis, counted from the front."""
+        return normalized_axis(self.axis.value.data, len(shape_of(self.operands[0])))
+
+    def row_sizes(self) -> Sequence[int]:
+        return shape_of(self.operands[0])[self.first_axis :]
+
+
+def _broadcasts_to(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
+    try:
+        return shapes_agree(broadcast_shapes(sizes, wanted), wanted)
+    except VerifyException:
+        return False
+
+
+@irdl_op_definition
+class BatchNormOp(ChannelNormOp):
+    """`(x - mean) / sqrt(variance + epsilon) * scale + bias` for each channel of `[N, C, …]`.
+
+    Without mean and variance `x * scale + bias`: what is left of a norm of constants when its parts have types.
+    """
+
+    name = "nn.batch_norm"
+    FOLDED: ClassVar[Sequence[str]] = ("mean", "variance", "epsilon")
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    data = operand_def(TensorType)
+    scale = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    mean = opt_operand_def(TensorType)
+    variance = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    @property
+    def statistics(self) -> tuple[SSAValue, SSAValue] | None:
+        """The mean and the variance."""
+        return None if self.mean is None or self.variance is None else (self.mean, self.variance)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        if (self.mean is None) != (self.variance is None):
+            raise VerifyException("mean and variance must be passed together")
+        return [self.channel_norm_type(self.data, (self.scale, self.bias, *(self.statistics or ())))]
+
+
+@irdl_op_definition
+class InstanceNormOp(ScaledChannelNormOp):
+    """Mean 0 and variance 1 for each channel of each instance, then `* scale + bias` (ONNX InstanceNormalization)."""
+
+    name = "nn.instance_norm"
+
+    def row_sizes(self) -> Sequence[int]:
+        return shape_of(self.data)[2:]
+
+
+@irdl_op_definition
+class GroupNormOp(ScaledChannelNormOp, TwoStageOp):
+    """Mean 0 and variance 1 for each of `groups` groups of channels, then `* scale + bias` for each channel.
+
+    ONNX GroupNormalization from opset 21.
+    """
+
+    name = "nn.group_norm"
+
+    groups = prop_def(IntegerAttr)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        types = super().infer_result_types()
+        self.first_stage_type(self.data)
+        channels, groups = types[0].get_shape()[1], self.groups.value.data
+        if groups < 1 or (channels != DYNAMIC_INDEX and channels % groups):
+            raise VerifyException(f"groups ({groups}) must divide the number of channels ({channels})")
+        return types
+
+    def row_sizes(self) -> Sequence[int]:
+        _, channels, *sizes = shape_of(self.data)
+        return [channels if channels == DYNAMIC_INDEX else channels // self.groups.value.data, *sizes]
+
+
+@irdl_op_definition
+class LayerNormOp(TrailingNormOp):
+    """Mean 0 and variance 1 over the axes from `axis` on, then `* scale + bias` (ONNX LayerNormalization)."""
+
+    name = "nn.layer_norm"
+
+    data = operand_def(TensorType)
+    scale = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        return [self.trailing_norm_type(self.data, (self.scale, self.bias))]
+
+
+@irdl_op_definition
+class RmsNormOp(TrailingNormOp):
+    """`x / sqrt(mean(x^2) + epsilon)` over the axes from `axis` on, then `* scale` (ONNX RMSNormalization)."""
+
+    name = "nn.rms_norm"
+    IS_CENTRED: ClassVar[bool] = False
+
+    data = operand_def(TensorType)
+    scale = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        return [self.trailing_norm_type(self.data, (self.scale,))]
+
+
+@irdl_op_definition
+class LpNormOp(KeptOp, OneOperandOp):
+    """`x / sum(|x|^p)^(1/p)` along one axis, 0 where the sum is 0 (ONNX LpNormalization); `p` is 1 or 2.
+
+    With `epsilon`, which ONNX has not, a norm that is smaller is `epsilon`.
+    """
+
+    name = "nn.lp_norm"
+
+    axis = opt_prop_def(IntegerAttr, IntegerAttr(-1, i64))
+    p = opt_prop_def(IntegerAttr, IntegerAttr(2, i64))
+    epsilon = opt_prop_def(FloatAttr)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        normalized_axis(self.axis.value.data, len(shape_of(self.input)))
+        if self.p.value.data not in (1, 2):
+            raise VerifyException(f"p must be 1 or 2, but got {self.p.value.data}")
+        if self.epsilon is not None and not 0 < self.epsilon.value.data < math.inf:
+            raise VerifyException(f"epsilon must be positive and finite, but got {self.epsilon.value.data}")
+        return [tensor_like(self.input, shape_of(self.input))]
+
+
+@irdl_op_definition
+class LocalResponseNormOp(OneOperandOp):
+    """`x / (bias + alpha / size * sum(x^2))^beta`, the sum over `size` neighbouring channels (ONNX LRN).
+
+    A neighbourhood reaches `(size - 1) / 2` channels to both sides, where that is not an integer rounded down to the
+    lower channels and up to the higher ones, as far as there are channels.
+    """
+
+    name = "nn.local_response_norm"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
+
+    size = prop_def(IntegerAttr)
+    alpha = opt_prop_def(FloatAttr, FloatAttr(1e-4, f32))
+    beta = opt_prop_def(FloatAttr, FloatAttr(0.75, f32))
+    bias = opt_prop_def(FloatAttr, FloatAttr(1.0, f32))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        if len(shape_of(self.input)) < 2:
+            raise VerifyException(f"input must have rank >= 2, but got '{self.input.type}'")
+        if self.size.value.data < 1:
+            raise VerifyException(f"size must be >= 1, but got {self.size.value.data}")
+        return [tensor_like(self.input, shape_of(self.input))]

@@ -1,1 +1,0 @@
-"""The operations of the `nn` dialect, one file a family."""

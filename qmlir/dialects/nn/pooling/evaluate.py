@@ -1,0 +1,191 @@
+"""Evaluators of the family `pooling`, on floats and on quantized values."""
+
+import math
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.arithmetic import functions
+from qmlir.arithmetic.arrays import Array, maximum, ordered_mean, ordered_sum
+from qmlir.dialects.nn.base import NnOp, element_limits
+from qmlir.dialects.nn.evaluation.arrays import widened, window_view
+from qmlir.dialects.nn.evaluation.parameters import Centred, centred, rescaled
+from qmlir.dialects.nn.pooling import ops
+from qmlir.dialects.nn.pooling import ops as pooling
+from qmlir.dialects.nn.reduction.evaluate import exact_sum
+from qmlir.dialects.nn.result_shapes import Windows, covered_elements, output_size, taps
+from qmlir.dialects.quant.infer import same_along
+from qmlir.ir.builtin_types import element_of
+
+# What pools compute, one kernel element at a time; f16 and bf16 in f32, rounded once.
+#
+# Sums run in f64 over the elements of a window in row-major order, as in `qmlir.arithmetic.arrays`; other
+# pools take one axis after the other.
+
+Combine = Callable[[Array, Array], Array]
+
+
+def _along(axis: int, place: slice) -> tuple[slice, ...]:
+    """The index of `place` along spatial axis `axis` of `[N, C, …]`."""
+    return (slice(None),) * (axis + 2) + (place,)
+
+
+def _with_count(data: Array, axis: int, count: int, fill: Any, dtype: np.dtype[Any] | None = None) -> Array:
+    shape = list(data.shape)
+    shape[axis + 2] = count
+    return np.full(shape, fill, data.dtype if dtype is None else dtype)
+
+
+def pooled(data: Array, windows: Windows, counts: tuple[int, ...], function: Combine, start: Any) -> Array:
+    """The elements of each window put together by `function`, which starts from `start`; padding is left out."""
+    for axis, count in enumerate(counts):
+        result = _with_count(data, axis, count, start)
+        for tap in taps(windows, axis, data.shape[axis + 2], count):
+            into = _along(axis, tap.windows)
+            result[into] = function(result[into], data[_along(axis, tap.elements)])
+        data = result
+    return data
+
+
+def _lowest(op: ops.PoolOp | ops.GlobalPoolOp) -> float:
+    return element_limits(element_of(op.data))[0]
+
+
+def _max_pool(op: ops.MaxPoolOp, data: Array) -> tuple[Array]:
+    return (pooled(data, op.windows, op.counts(data.shape[2:]), maximum, _lowest(op)),)
+
+
+def _element_numbers(shape: tuple[int, ...], column_major: bool) -> Array:
+    """The index of each element of `[N, C, …]` data; the order is that within a channel."""
+    channels, spatial = shape[:2], shape[2:]
+    size = math.prod(spatial)
+    within = np.arange(size, dtype=np.int64).reshape(spatial, order="F" if column_major else "C")
+    first = np.arange(math.prod(channels), dtype=np.int64).reshape(*channels, *(1,) * len(spatial)) * size
+    return first + within
+
+
+def _max_pool_with_indices(op: ops.MaxPoolWithIndicesOp, data: Array) -> tuple[Array, Array]:
+    windows = op.windows
+    numbers = _element_numbers(data.shape, bool(op.column_major.value.data))
+    counts = op.counts(data.shape[2:])
+    # The last axis first: of equal elements, the first in row-major order is found first.
+    for axis in reversed(range(len(counts))):
+        result = _with_count(data, axis, counts[axis], _lowest(op))
+        found = _with_count(data, axis, counts[axis], -1, np.dtype(np.int64))
+        for tap in taps(windows, axis, data.shape[axis + 2], counts[axis]):
+            into, elements = _along(axis, tap.windows), _along(axis, tap.elements)
+            best, candidate = result[into], data[elements]
+            is_better = (candidate > best) | ((candidate != candidate) & (best == best)) | (found[into] < 0)
+            result[into] = np.where(is_better, candidate, best)
+            found[into] = np.where(is_better, numbers[elements], found[into])
+        data, numbers = result, found
+    return data, numbers
+
+
+def _summed(data: Array, windows: Windows, counts: tuple[int, ...]) -> Array:
+    """The sums of the windows, in the type of `data`; padding is left out."""
+    sizes = data.shape[2:]
+    total = np.zeros((*data.shape[:2], *counts))
+    for places in product(*(taps(windows, axis, size, counts[axis]) for axis, size in enumerate(sizes))):
+        into = (slice(None), slice(None), *(tap.windows for tap in places))
+        total[into] += data[(slice(None), slice(None), *(tap.elements for tap in places))]
+    return total.astype(data.dtype)
+
+
+def _average_pool(op: ops.AveragePoolOp, data: Array) -> tuple[Array]:
+    windows, sizes = op.windows, data.shape[2:]
+    counts = op.counts(sizes)
+    values = widened(data)
+    counted = covered_elements(windows, counts, sizes, bool(op.count_include_pad.value.data)).astype(values.dtype)
+    total = _summed(values, windows, counts)
+    return ((total / counted).astype(data.dtype, copy=False),)
+
+
+def _raised(x: Array, p: int) -> Array:
+    """`|x|^p`."""
+    return x * x if p == 2 else np.abs(x) if p == 1 else functions.power(np.abs(x), x.dtype.type(p))
+
+
+def _root(x: Array, p: int) -> Array:
+    return np.sqrt(x) if p == 2 else x if p == 1 else functions.power(x, x.dtype.type(1 / p))
+
+
+def _lp_pool(op: ops.LpPoolOp, data: Array) -> tuple[Array]:
+    p = op.p.value.data
+    total = _summed(_raised(widened(data), p), op.windows, op.counts(data.shape[2:]))
+    return (_root(total, p).astype(data.dtype, copy=False),)
+
+
+def _spatial(data: Array) -> tuple[int, ...]:
+    return tuple(range(2, data.ndim))
+
+
+def _global_average_pool(op: ops.GlobalAveragePoolOp, data: Array) -> tuple[Array]:
+    return (ordered_mean(widened(data), _spatial(data)).astype(data.dtype, copy=False),)
+
+
+def _global_max_pool(op: ops.GlobalMaxPoolOp, data: Array) -> tuple[Array]:
+    return (maximum.along(data, _spatial(data), initial=_lowest(op), keepdims=True),)
+
+
+def _global_lp_pool(op: ops.GlobalLpPoolOp, data: Array) -> tuple[Array]:
+    p = op.p.value.data
+    total = ordered_sum(_raised(widened(data), p), _spatial(data))
+    return (_root(total, p).astype(data.dtype, copy=False),)
+
+
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
+    ops.MaxPoolOp: _max_pool,
+    ops.MaxPoolWithIndicesOp: _max_pool_with_indices,
+    ops.AveragePoolOp: _average_pool,
+    ops.LpPoolOp: _lp_pool,
+    ops.GlobalAveragePoolOp: _global_average_pool,
+    ops.GlobalMaxPoolOp: _global_max_pool,
+    ops.GlobalLpPoolOp: _global_lp_pool,
+}
+
+
+# Quantized average pools: the exact sum of a window, and one requantization by its count.
+
+Result = tuple[Array] | None
+
+
+def _counts(op: pooling.PoolOp, data: Array) -> tuple[int, ...]:
+    """How many windows there are along each spatial axis."""
+    is_ceil = bool(op.ceil_mode.value.data)
+    return tuple(output_size(size, op.windows, axis, is_ceil) for axis, size in enumerate(data.shape[2:]))
+
+
+def _mean(op: NnOp, operand: Centred, total: Array, count: Array | int) -> Result:
+    """The requantized means of sums `total` over `count` elements of one scale."""
+    scale = same_along(operand.scale, range(2, total.ndim))
+    if scale is None:
+        return None
+    if not np.all(count):
+        raise InterpretationError("the mean of zero elements is undefined")
+    return (rescaled(op, total, scale, count),)
+
+
+def _quantized_average_pool(op: pooling.AveragePoolOp, data: Array) -> Result:
+    operand, windows, counts = centred(op.data, data), op.windows, _counts(op, data)
+    axes = tuple(range(data.ndim, data.ndim + len(counts)))
+    total = exact_sum(window_view(operand.integers, windows, counts, 0), axes, keep_dims=False)
+    return _mean(
+        op, operand, total, covered_elements(windows, counts, data.shape[2:], bool(op.count_include_pad.value.data))
+    )
+
+
+def _quantized_global_average_pool(op: pooling.GlobalAveragePoolOp, data: Array) -> Result:
+    operand = centred(op.data, data)
+    total = exact_sum(operand.integers, tuple(range(2, data.ndim)))
+    return _mean(op, operand, total, math.prod(data.shape[2:]))
+
+
+QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
+    pooling.AveragePoolOp: _quantized_average_pool,
+    pooling.GlobalAveragePoolOp: _quantized_global_average_pool,
+}

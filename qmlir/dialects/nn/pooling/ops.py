@@ -1,0 +1,200 @@
+"""Pools over the spatial axes of `[N, C, …]`: of windows (ONNX MaxPool, AveragePool, LpPool) and of whole channels."""
+
+import math
+from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i64
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.arithmetic.requantization import Affine, f32_multiplier
+from qmlir.dialects.nn.base import Kind, NnOp, tensor_like
+from qmlir.dialects.nn.contraction.ops import values_of
+from qmlir.dialects.nn.requantize import Accumulator
+from qmlir.dialects.nn.result_shapes import Windows, covered_elements, known_count, output_sizes
+from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
+from qmlir.ir.interfaces import QuantizationSlots
+
+
+def verify_norm(p: IntegerAttr) -> None:
+    """Check that `p` is the degree of a norm."""
+    if p.value.data < 1:
+        raise VerifyException(f"p must be >= 1, but got {p.value.data}")
+
+
+class PoolOp(NnOp, ABC):
+    """One number for each window of each channel."""
+
+    data = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    kernel = prop_def(DenseArrayBase[IntegerType])
+    strides = opt_prop_def(DenseArrayBase[IntegerType])
+    dilations = opt_prop_def(DenseArrayBase[IntegerType])
+    pads = opt_prop_def(DenseArrayBase[IntegerType])
+    ceil_mode = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+    @property
+    def windows(self) -> Windows:
+        """How the kernel slides."""
+        kernel = values_of(self.kernel) or ()
+        return Windows.of(kernel, values_of(self.strides), values_of(self.dilations), values_of(self.pads))
+
+    def counts(self, sizes: Sequence[int]) -> tuple[int, ...]:
+        """How many windows there are along each spatial axis of data of these sizes."""
+        return output_sizes(sizes, self.windows, bool(self.ceil_mode.value.data))
+
+    def pooled_shape(self) -> tuple[int, ...]:
+        """The shape of the result."""
+        data, windows = shape_of(self.data), self.windows
+        if len(data) != len(windows.kernel) + 2:
+            raise VerifyException(
+                f"kernel must have one size per spatial axis of '{self.data.type}', but got {len(windows.kernel)}"
+            )
+        return (*data[:2], *self.counts(data[2:]))
+
+
+@irdl_op_definition
+class MaxPoolOp(PoolOp):
+    """The largest element of each window; padding never wins."""
+
+    name = "nn.max_pool"
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        return [TensorType(element_of(self.data), self.pooled_shape())]
+
+
+@irdl_op_definition
+class MaxPoolWithIndicesOp(PoolOp):
+    """The largest element of each window, and which element of the whole data that is; of equal ones, the first.
+
+    `indices` count the elements of the data in row-major order, with `column_major` the elements of a channel in
+    column-major order. The index of a window that lies in the padding altogether is -1.
+    """
+
+    name = "nn.max_pool_with_indices"
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
+
+    result = result_def(TensorType)  # here again, so that it comes first
+    indices = result_def(TensorType)
+
+    column_major = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        shape = self.pooled_shape()
+        return [TensorType(element_of(self.data), shape), TensorType(i64, shape)]
+
+
+@irdl_op_definition
+class AveragePoolOp(PoolOp):
+    """The mean of each window: of its elements in the data, with `count_include_pad` of those in the padding too.
+
+    What a window of `ceil_mode` reaches beyond the padding never counts.
+    """
+
+    name = "nn.average_pool"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
+
+    count_include_pad = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        return [tensor_like(self.data, self.pooled_shape())]
+
+    def divisors(self) -> npt.NDArray[np.int64]:
+        sizes = shape_of(self.data)[2:]
+        if DYNAMIC_INDEX in sizes:
+            return np.array([math.prod(self.windows.kernel)])
+        with_padding = bool(self.count_include_pad.value.data)
+        return np.unique(covered_elements(self.windows, self.counts(sizes), sizes, with_padding))
+
+    def has_dynamic_divisor(self) -> bool:
+        is_partial = any(self.windows.pads) and not self.count_include_pad.value.data
+        return DYNAMIC_INDEX in shape_of(self.data)[2:] and (is_partial or bool(self.ceil_mode.value.data))
+
+    def is_whole_image(self, sizes: Sequence[int]) -> bool:
+        """Whether there is one window, the whole image: ONNX Runtime computes that as a global pool, by the mode `f32`.
+
+        `sizes` are those of the spatial axes.
+        """
+        windows = self.windows
+        return windows.kernel == tuple(sizes) and not any(sum(windows.padding(axis)) for axis in range(len(sizes)))
+
+    def qlinear_bound(self, values: Sequence[Affine]) -> float:
+        data, result = values
+        return 257.0 * float(f32_multiplier(data.scale, result.scale)) + 256
+
+
+@irdl_op_definition
+class LpPoolOp(PoolOp):
+    """The p-norm of each window, `(sum |x|^p)^(1/p)`; padding adds nothing."""
+
+    name = "nn.lp_pool"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
+
+    p = opt_prop_def(IntegerAttr, IntegerAttr(2, i64))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        verify_norm(self.p)
+        return [tensor_like(self.data, self.pooled_shape())]
+
+
+class GlobalPoolOp(NnOp, ABC):
+    """One number for each channel; the spatial axes stay with size 1."""
+
+    data = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
+
+    def pooled_shape(self) -> tuple[int, ...]:
+        """The shape of the result."""
+        data = shape_of(self.data)
+        if len(data) < 3:
+            raise VerifyException(f"expected data of rank >= 3 (N, C, spatial...), but got '{self.data.type}'")
+        return (*data[:2], *(1 for _ in data[2:]))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        return [tensor_like(self.data, self.pooled_shape())]
+
+
+@irdl_op_definition
+class GlobalAveragePoolOp(GlobalPoolOp):
+    """The mean of each channel."""
+
+    name = "nn.global_average_pool"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
+
+    def divisors(self) -> npt.NDArray[np.int64]:
+        return known_count(shape_of(self.data)[2:])
+
+
+@irdl_op_definition
+class GlobalMaxPoolOp(GlobalPoolOp):
+    """The largest element of each channel."""
+
+    name = "nn.global_max_pool"
+    ACCEPTS: ClassVar[Kind] = Kind.NUMBER
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        return [TensorType(element_of(self.data), self.pooled_shape())]
+
+
+@irdl_op_definition
+class GlobalLpPoolOp(GlobalPoolOp):
+    """The p-norm of each channel, `(sum |x|^p)^(1/p)`."""
+
+    name = "nn.global_lp_pool"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
+
+    p = opt_prop_def(IntegerAttr, IntegerAttr(2, i64))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        verify_norm(self.p)
+        return super().infer_result_types()

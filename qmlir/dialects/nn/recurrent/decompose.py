@@ -1,0 +1,558 @@
+"""Decompositions of the family `recurrent` into components."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, TensorType, i32
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.activations.ops import (
+    EluOp,
+    HardSigmoidOp,
+    LeakyReluOp,
+    ReluOp,
+    SigmoidOp,
+    SoftplusOp,
+    SoftsignOp,
+    TanhOp,
+)
+from qmlir.dialects.nn.base import Kind, kind_of, plain_type
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction.ops import MatMulOp
+from qmlir.dialects.nn.decomposition import Decompose, Results, components_of, scalar
+from qmlir.dialects.nn.dynamic.decompose import DynamicProducts
+from qmlir.dialects.nn.elementwise.ops import AddOp, ClipOp, GreaterOrEqualOp, LessOp, MulOp, SubOp, UnaryOp, WhereOp
+from qmlir.dialects.nn.movement.ops import ConcatOp, ReshapeOp, SliceOp, SplitOp, UnsqueezeOp
+from qmlir.dialects.nn.recurrent import ops
+from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
+from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.decomposition import Parts
+from qmlir.text.elements import dense_dtype
+
+# Gates of recurrent layers: a gate's slice of the weights, and its activation function.
+
+
+def _in_memory(value: SSAValue) -> ConstantOp | None:
+    """The constant that `value` is, where its numbers are at hand."""
+    constant = value.op if isinstance(value, OpResult) else None
+    if not isinstance(constant, ConstantOp) or not isinstance(constant.value, DenseIntOrFPElementsAttr):
+        return None
+    return constant if kind_of(element_of(value)) in (Kind.FLOAT, Kind.QUANTIZED) else None
+
+
+def _stored_as(element: StoredType) -> tuple[Attribute, int, int]:
+    return element.storage, element.storage_min, element.storage_max
+
+
+@dataclass
+class DirectionWeights:
+    """Slices of the weights of one direction; those of a constant are constants, and nothing is left to compute."""
+
+    op: ops.Layer
+    parts: Parts
+    prefix: str
+    way: int
+
+    def _constant(self, role: str, source: ConstantOp, array: Array) -> SSAValue:
+        constant = ConstantOp.of(array, TensorType(self._element(role, source), array.shape))
+        return self.parts.add(self.prefix + role, constant).result
+
+    def _element(self, role: str, source: ConstantOp) -> Attribute:
+        """The element type of a slice of a constant: the constant's, or for stored integers that of the components.
+
+        Raises `VerifyException` where the components have none, or one with another storage.
+        """
+        own = element_of(source.result)
+        if not isinstance(own, StoredType):
+            return own
+        given = components_of(self.op).get(self.prefix + role)
+        if given is None and isinstance(own, UniformQuantizedType) and own.granularity is Granularity.TENSOR:
+            return own
+        if not isinstance(given, UniformQuantizedType):
+            raise VerifyException(
+                f"'components' must have a type for part '{self.prefix}{role}', a constant of type '{own}'"
+            )
+        if _stored_as(given) != _stored_as(own):
+            raise VerifyException(
+                f"component '{self.prefix}{role}' must have the storage of '{own}', but got '{given}'"
+            )
+        return given
+
+    def _sum(self, role: str, source: ConstantOp, first: Array, second: Array) -> SSAValue:
+        """The sum of two slices of a constant; of stored integers exactly, they have one type."""
+        element = self._element(role, source)
+        if not isinstance(element, UniformQuantizedType):
+            return self._constant(role, source, (first + second).astype(first.dtype, copy=False))
+        total = first.astype(np.int64) + second
+        if element.zero_points.any() or (total < element.storage_min).any() or (total > element.storage_max).any():
+            raise VerifyException(f"the sum of the biases for '{self.prefix}{role}' does not fit '{element}'")
+        return self._constant(role, source, total.astype(first.dtype))
+
+    def rows(self, role: str, value: SSAValue, number: int) -> SSAValue:
+        """The `number`-th run of `hidden_size` rows of `[D, rows, …]`, without the first axis."""
+        size = self.op.hidden_size.value.data
+        start = number * size
+        if (constant := _in_memory(value)) is not None:
+            return self._constant(role, constant, constant.array[self.way, start : start + size])
+        bounds = {"starts": [self.way, start], "ends": [self.way + 1, start + size]}
+        part = value
+        if shape_of(value)[:2] != (1, size):
+            part = self.parts.add(f"{self.prefix}{role}/slice", build(SliceOp, [value], bounds)).result
+        return self.parts.add(self.prefix + role, ReshapeOp(part, shape_of(part)[1:])).result
+
+    def bias_sum(self, role: str, bias: SSAValue, number: int) -> SSAValue:
+        """The sum of the biases of `W` and `R` for one gate."""
+        size, gates = self.op.hidden_size.value.data, self.op.GATES
+        if (constant := _in_memory(bias)) is not None:
+            first, second = constant.array[self.way].reshape(2, gates, size)[:, number]
+            return self._sum(role, constant, first, second)
+        of_input = self.rows(f"{role}/input", bias, number)
+        of_recurrence = self.rows(f"{role}/recurrence", bias, gates + number)
+        return self.parts.add(self.prefix + role, AddOp(of_input, of_recurrence)).result
+
+    def direction(self, role: str, value: SSAValue) -> SSAValue:
+        """This direction of `[D, …]`, as `[1, …]`."""
+        bounds = {"starts": [self.way], "ends": [self.way + 1]}
+        return self.parts.add(self.prefix + role, build(SliceOp, [value], bounds)).result
+
+
+_OPERATIONS: dict[str, tuple[type[UnaryOp], tuple[str, ...]]] = {
+    "Relu": (ReluOp, ()),
+    "Tanh": (TanhOp, ()),
+    "Sigmoid": (SigmoidOp, ()),
+    "Softsign": (SoftsignOp, ()),
+    "Softplus": (SoftplusOp, ()),
+    "LeakyRelu": (LeakyReluOp, ("alpha",)),
+    "Elu": (EluOp, ("alpha",)),
+    "HardSigmoid": (HardSigmoidOp, ("alpha", "beta")),
+}
+"""Activation functions that are operations, and the parameters that are their properties."""
+
+
+def _affine(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
+    product = parts.add(f"{gate}/affine_mul", MulOp(x, scalar(parts, f"{gate}/alpha", chosen.alpha or 0.0, x))).result
+    return parts.add(f"{gate}/affine", AddOp(product, scalar(parts, f"{gate}/beta", chosen.beta or 0.0, x))).result
+
+
+def _scaled_tanh(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
+    inner = parts.add(f"{gate}/tanh_mul", MulOp(x, scalar(parts, f"{gate}/beta", chosen.beta or 0.0, x))).result
+    curve = parts.add(f"{gate}/tanh", TanhOp(inner)).result
+    return parts.add(f"{gate}/scaled_tanh", MulOp(curve, scalar(parts, f"{gate}/alpha", chosen.alpha or 0.0, x))).result
+
+
+def _thresholded_relu(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
+    # Unlike nn.thresholded_relu it keeps the threshold itself: so ONNX's layers have it.
+    threshold = scalar(parts, f"{gate}/threshold", chosen.alpha or 0.0, x)
+    passes = parts.add(f"{gate}/passes", GreaterOrEqualOp(x, threshold)).result
+    zero = scalar(parts, f"{gate}/zero", 0.0, x)
+    return parts.add(f"{gate}/thresholded_relu", build(WhereOp, [passes, x, zero])).result
+
+
+_SPELLED_OUT: dict[str, Callable[[Parts, str, SSAValue, ops.Activation], SSAValue]] = {
+    "Affine": _affine,
+    "ScaledTanh": _scaled_tanh,
+    "ThresholdedRelu": _thresholded_relu,
+}
+
+
+def activated(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
+    """An activation function of `x`, its parts in roles that begin with `gate`."""
+    if chosen.name in _SPELLED_OUT:
+        return _SPELLED_OUT[chosen.name](parts, gate, x, chosen)
+    operation, names = _OPERATIONS[chosen.name]
+    properties = {name: getattr(chosen, name) for name in names}
+    return parts.add(f"{gate}/{operation.name.partition('.')[2]}", build(operation, [x], properties)).results[0]
+
+
+# Recurrent layers, unrolled over time: each gate has parts of its own, with one role for all time steps.
+#
+#     forget_gate/input_matmul        W_f x for the whole sequence, a step taken by `forget_gate/input_step`
+#     forget_gate/bias_add            the biases of W and R, which are one constant where both are constants
+#     forget_gate/recurrence_matmul   R_f h
+#     forget_gate/sum                 then `peephole_mul`, `peephole_sum` and `clip`, where there are such
+#     forget_gate/sigmoid             or another activation function
+#
+# The states are `cell/…` and `hidden/…`; the second direction of a bidirectional layer has all of this after
+# `backward/`. With a type for `hidden/rounded` among the components, the products read the hidden state in that
+# type, to which a part rounds it; without, they read it as it is. Lengths are masks: after its end a sequence keeps
+# its state, and its hidden states are 0. States are `[1, N, H]`, so that no step needs a reshape; an initial state
+# that is left out is a zero of `[1, 1, H]`.
+#
+# If the length is open, the parts are an excerpt: those of two steps, one of which takes the initial states. More
+# steps have no other roles and types. So it is for a sequence of more than `UNROLLED` steps, if the caller takes an
+# excerpt.
+
+State = tuple[SSAValue, ...]
+"""The hidden state, then that of the cell."""
+
+
+EXCERPT = 2
+"""The steps of an excerpt: one that takes the initial states, and one that takes those of a step."""
+
+ROUNDED = "hidden/rounded"
+"""The role of the hidden state as its products read it, where that has a type of its own."""
+
+RECURRENCE = "recurrence_matmul"
+"""The end of the roles of products that read the hidden state."""
+
+CELLS = ("cell/sum", "cell/kept")
+"""The roles of what an LSTM carries from step to step besides its output."""
+
+
+class AtPlace(Protocol):
+    """What belongs to each place of the sequence."""
+
+    def __getitem__(self, place: int, /) -> SSAValue: ...
+
+
+def prefix_of(way: int) -> str:
+    """What the roles of a direction begin with: 0 is the first one of a layer."""
+    return "backward/" if way else ""
+
+
+class StepParts(NamedTuple):
+    """One step of a walk among the parts of a layer."""
+
+    place: int
+    start: int
+    end: int
+    """The parts from `start` up to `end` are those of the step."""
+
+    before: State
+    after: State
+    output: SSAValue
+
+
+@dataclass
+class Direction:
+    """One walk through the sequence: what its gates are made of, and what they take at each place of it."""
+
+    op: ops.Layer
+    parts: Parts
+    way: int
+    dynamic: DynamicProducts = field(default_factory=DynamicProducts)
+    """What is known of products whose factors are quantized when they run."""
+
+    splits: list[SplitOp] = field(default_factory=list[SplitOp])
+    """The parts that cut a sequence into its places."""
+
+    running_at: list[SSAValue] = field(default_factory=list[SSAValue])
+    """For each place, which sequences reach it, if the layer has lengths."""
+
+    taken: list[StepParts] = field(default_factory=list[StepParts])
+    """The steps in the order of the walk."""
+
+    @property
+    def prefix(self) -> str:
+        """What the roles of this direction begin with."""
+        return prefix_of(self.way)
+
+    @property
+    def weights(self) -> DirectionWeights:
+        """The slices of the weights."""
+        return DirectionWeights(self.op, self.parts, self.prefix, self.way)
+
+    @property
+    def steps(self) -> int:
+        """The length of the sequence, or of the excerpt of one."""
+        return EXCERPT if self.parts.is_excerpt else shape_of(self.op.data)[0]
+
+    def at_steps(self, role: str, value: SSAValue) -> AtPlace:
+        """`[1, N, H]` of `[T, N, H]` for each place."""
+        if self.steps == 1:
+            return [value]
+        split = build(SplitOp, [value], {"axis": 0}, results=self.steps)
+        if self.parts.is_excerpt:  # of a sequence of which the excerpt does not know the length
+            for result in tuple(split.results):
+                open_type = TensorType(element_of(result), (DYNAMIC_INDEX, *shape_of(result)[1:]))
+                Rewriter.replace_value_with_new_type(result, open_type)
+        self.add(role, split)
+        self.splits.append(split)
+        return list(split.results)
+
+    def running(self, column: SSAValue) -> AtPlace:
+        """Whether the sequences of the lengths `column`, `[1, N, 1]`, reach each place."""
+        self.running_at = [self.runs(self.number(place), column) for place in range(self.steps)]
+        return self.running_at
+
+    def number(self, place: int) -> SSAValue:
+        return self.add("place", ConstantOp.of(np.array(place, np.int32), TensorType(i32, ())))
+
+    def runs(self, number: SSAValue, column: SSAValue) -> SSAValue:
+        return self.add("runs", LessOp(number, column))
+
+    def add(self, role: str, op: Operation) -> SSAValue:
+        return self.parts.add(self.prefix + role, op).results[0]
+
+    def projected(self, gate: str, number: int, bias: SSAValue | None) -> AtPlace:
+        """A gate's `W x + b` at each step, `[1, N, H]`."""
+        weight = self.rows(f"{gate}/input_weight", self.op.weight, number)
+        value = self.product(f"{gate}/input_matmul", self.op.data, weight)
+        if bias is not None:
+            value = self.add(f"{gate}/bias_add", AddOp(value, bias))
+        return self.at_steps(f"{gate}/input_step", value)
+
+    def biases(self, gate: str, number: int) -> SSAValue | None:
+        """The sum of both biases of a gate."""
+        return None if self.op.bias is None else self.weights.bias_sum(f"{gate}/bias", self.op.bias, number)
+
+    def recurrence(self, gate: str, number: int) -> SSAValue:
+        return self.rows(f"{gate}/recurrence_weight", self.op.recurrence, number)
+
+    def rows(self, role: str, value: SSAValue, number: int) -> SSAValue:
+        """The `number`-th run of `hidden_size` rows of the weights of this direction."""
+        if isinstance(self.op, ops.DynamicLstmOp):
+            size = self.op.hidden_size.value.data
+            return self.dynamic.rows(self, role, value, (self.way, number * size, size))
+        return self.weights.rows(role, value, number)
+
+    def product(self, role: str, value: SSAValue, weight: SSAValue) -> SSAValue:
+        """`value` times the rows of `weight`."""
+        if isinstance(self.op, ops.DynamicLstmOp):
+            return self.dynamic.product(self, role, value, weight)
+        return self.add(role, MatMulOp(value, weight, True))
+
+    def clipped(self, gate: str, value: SSAValue) -> SSAValue:
+        if self.op.clip is None:
+            return value
+        bound = self.op.clip.value.data
+        return self.add(f"{gate}/clip", ClipOp.between(value, -bound, bound))
+
+    def function(self, number: int) -> ops.Activation:
+        return self.op.activation_functions()[self.way * len(self.op.FUNCTIONS) + number]
+
+    def activated(self, gate: str, value: SSAValue, number: int) -> SSAValue:
+        return activated(self.parts, f"{self.prefix}{gate}", value, self.function(number))
+
+    def read(self, hidden: SSAValue) -> SSAValue:
+        """The hidden state as its products read it."""
+        if f"{self.prefix}{ROUNDED}" not in components_of(self.op):
+            return hidden
+        return self.add(ROUNDED, ClipOp.unbounded(hidden))
+
+    def sum(self, gate: str, step: SSAValue, state: SSAValue, weight: SSAValue) -> SSAValue:
+        """`W x + b + R h` of a gate at one step."""
+        product = self.product(f"{gate}/{RECURRENCE}", state, weight)
+        return self.add(f"{gate}/sum", AddOp(step, product))
+
+
+Step = Callable[[int, State], State]
+"""The state after the step at a place of the sequence, from the state before."""
+
+
+def _rnn(op: ops.RnnOp, walk: Direction) -> Step:
+    inputs = walk.projected("hidden", 0, walk.biases("hidden", 0))
+    weight = walk.recurrence("hidden", 0)
+
+    def step(place: int, state: State) -> State:
+        total = walk.sum("hidden", inputs[place], walk.read(state[0]), weight)
+        return (walk.activated("hidden", walk.clipped("hidden", total), 0),)
+
+    return step
+
+
+_LSTM_GATES = ("input_gate", "output_gate", "forget_gate", "cell_gate")
+_PEEPHOLES = {"input_gate": 0, "output_gate": 1, "forget_gate": 2}
+
+
+def _lstm(op: ops.LstmLayer, walk: Direction) -> Step:
+    is_coupled = bool(op.input_forget.value.data)
+    gates = [gate for gate in _LSTM_GATES if gate != "forget_gate" or not is_coupled]
+    numbers = {gate: _LSTM_GATES.index(gate) for gate in gates}
+    inputs = {gate: walk.projected(gate, number, walk.biases(gate, number)) for gate, number in numbers.items()}
+    weights = {gate: walk.recurrence(gate, number) for gate, number in numbers.items()}
+    peepholes: dict[str, SSAValue] = {}
+    if op.peepholes is not None:
+        for gate in gates[:-1]:
+            peepholes[gate] = walk.weights.rows(f"{gate}/peephole_weight", op.peepholes, _PEEPHOLES[gate])
+    one = scalar(walk.parts, f"{walk.prefix}forget_gate/one", 1.0, op.data) if is_coupled else None
+
+    def gate_at(gate: str, place: int, read: SSAValue, cell: SSAValue, function: int) -> SSAValue:
+        total = walk.sum(gate, inputs[gate][place], read, weights[gate])
+        if gate in peepholes:
+            peep = walk.add(f"{gate}/peephole_mul", MulOp(cell, peepholes[gate]))
+            total = walk.add(f"{gate}/peephole_sum", AddOp(total, peep))
+        return walk.activated(gate, walk.clipped(gate, total), function)
+
+    def step(place: int, state: State) -> State:
+        hidden, cell = state
+        read = walk.read(hidden)
+        into = gate_at("input_gate", place, read, cell, 0)
+        if one is not None:
+            forget = walk.add("forget_gate/complement", SubOp(one, into))
+        else:
+            forget = gate_at("forget_gate", place, read, cell, 0)
+        new = gate_at("cell_gate", place, read, cell, 1)
+        kept = walk.add("cell/forget_mul", MulOp(forget, cell))
+        cell = walk.add("cell/sum", AddOp(kept, walk.add("cell/input_mul", MulOp(into, new))))
+        out = gate_at("output_gate", place, read, cell, 0)
+        return walk.add("hidden/product", MulOp(out, walk.activated("hidden", cell, 2))), cell
+
+    return step
+
+
+_GRU_GATES = ("update_gate", "reset_gate")
+
+
+def _gru(op: ops.GruOp, walk: Direction) -> Step:
+    is_linear = bool(op.linear_before_reset.value.data)
+    inputs = [walk.projected(gate, number, walk.biases(gate, number)) for number, gate in enumerate(_GRU_GATES)]
+    weights = [walk.recurrence(gate, number) for number, gate in enumerate(_GRU_GATES)]
+    bias = recurrence_bias = None
+    if op.bias is not None and is_linear:
+        bias = walk.weights.rows("hidden_gate/bias", op.bias, 2)
+        recurrence_bias = walk.weights.rows("hidden_gate/recurrence_bias", op.bias, 5)
+    elif op.bias is not None:
+        bias = walk.biases("hidden_gate", 2)
+    new_inputs = walk.projected("hidden_gate", 2, bias)
+    new_weight = walk.recurrence("hidden_gate", 2)
+    one = scalar(walk.parts, f"{walk.prefix}hidden/one", 1.0, op.data)
+
+    def candidate(place: int, hidden: SSAValue, read: SSAValue, reset: SSAValue) -> SSAValue:
+        if not is_linear:
+            scaled = walk.add("hidden_gate/reset_mul", MulOp(reset, hidden))
+            return walk.sum("hidden_gate", new_inputs[place], scaled, new_weight)
+        product = walk.add(f"hidden_gate/{RECURRENCE}", MatMulOp(read, new_weight, True))
+        if recurrence_bias is not None:
+            product = walk.add("hidden_gate/recurrence_bias_add", AddOp(product, recurrence_bias))
+        scaled = walk.add("hidden_gate/reset_mul", MulOp(reset, product))
+        return walk.add("hidden_gate/sum", AddOp(new_inputs[place], scaled))
+
+    def step(place: int, state: State) -> State:
+        (hidden,) = state
+        read = walk.read(hidden)
+        update, reset = (
+            walk.activated(gate, walk.clipped(gate, walk.sum(gate, parts[place], read, weight)), 0)
+            for gate, parts, weight in zip(_GRU_GATES, inputs, weights, strict=True)
+        )
+        new = walk.clipped("hidden_gate", candidate(place, hidden, read, reset))
+        new = walk.activated("hidden_gate", new, 1)
+        fresh = walk.add("hidden/new_mul", MulOp(walk.add("hidden/complement", SubOp(one, update)), new))
+        return (walk.add("hidden/sum", AddOp(fresh, walk.add("hidden/kept_mul", MulOp(update, hidden)))),)
+
+    return step
+
+
+def initial_state(walk: Direction, name: str) -> SSAValue:
+    """The state that a direction begins with."""
+    given: SSAValue | None = getattr(walk.op, f"initial_{name}")
+    if given is not None:
+        return given if walk.op.directions == 1 else walk.weights.direction(f"{name}/initial", given)
+    element: Attribute = plain_type(element_of(walk.op.data))
+    shape = (1, 1, walk.op.hidden_size.value.data)
+    zeros = np.zeros(shape, dense_dtype(element))
+    return walk.add(f"{name}/initial", ConstantOp.of(zeros, TensorType(element, shape)))
+
+
+@dataclass
+class Mask:
+    """Where the sequences have ended: `[1, N, 1]` for each place."""
+
+    walk: Direction
+    zero: SSAValue
+    runs: AtPlace
+
+    @staticmethod
+    def of(walk: Direction) -> "Mask | None":
+        """What holds for the lengths of a layer that has some."""
+        lengths = walk.op.lengths
+        if lengths is None:
+            return None
+        (count,) = shape_of(lengths)
+        runs = walk.running(walk.add("lengths", ReshapeOp(lengths, (1, count, 1))))
+        return Mask(walk, scalar(walk.parts, f"{walk.prefix}hidden/zero", 0.0, walk.op.data), runs)
+
+    def kept(self, place: int, new: State, old: State) -> State:
+        """The state after the step: the old one of a sequence that has ended."""
+        names = ("hidden/kept", "cell/kept")
+        return tuple(
+            self.walk.add(name, build(WhereOp, [self.runs[place], after, before]))
+            for name, after, before in zip(names, new, old, strict=False)
+        )
+
+    def output(self, place: int, hidden: SSAValue) -> SSAValue:
+        """The hidden state of a step as the sequence has it: 0 after the end."""
+        return self.walk.add("hidden/output", build(WhereOp, [self.runs[place], hidden, self.zero]))
+
+
+def _joined(parts: Parts, role: str, values: Sequence[SSAValue], axis: int) -> SSAValue:
+    return values[0] if len(values) == 1 else parts.add(role, ConcatOp(values, axis)).result
+
+
+def _with_direction(whole: SSAValue, *, is_open: bool) -> ReshapeOp | UnsqueezeOp:
+    """`[T, 1, N, H]` of `[T, N, H]`."""
+    if is_open:
+        return build(UnsqueezeOp, [whole], {"axes": [1]})
+    steps, *state = shape_of(whole)
+    return ReshapeOp(whole, (steps, 1, *state))
+
+
+class Walk(NamedTuple):
+    """How a layer walks: `make(op, direction)` gives its step, with states of these names."""
+
+    make: Callable[..., Step]
+    states: tuple[str, ...]
+
+    def step(self, direction: Direction) -> Callable[[int, State], tuple[State, SSAValue]]:
+        """The state after a place, and the hidden state that the sequence has there."""
+        take, mask = self.make(direction.op, direction), Mask.of(direction)
+
+        def step(place: int, state: State) -> tuple[State, SSAValue]:
+            after = take(place, state)
+            if mask is None:
+                return after, after[0]
+            kept = mask.kept(place, after, state)
+            return kept, mask.output(place, kept[0])
+
+        return step
+
+
+def unrolled(walk: Walk, walked: list[Direction] | None = None) -> Decompose:
+    """The decomposition of a layer into the parts of all its steps; its directions are added to `walked`."""
+
+    def decompose(op: ops.Layer, parts: Parts) -> Results:
+        width = shape_of(op.data)[2]
+        if shape_of(op.data)[0] == 0 or DYNAMIC_INDEX in (width, op.hidden_size.value.data):
+            return None
+        parts.is_excerpt = op.is_open or (parts.may_be_excerpt and op.is_long)
+        sequences: list[SSAValue] = []
+        ends: list[State] = []
+        for way, is_reversed in enumerate(op.walks):
+            direction = Direction(op, parts, way)
+            step = walk.step(direction)
+            state: State = tuple(initial_state(direction, name) for name in walk.states)
+            outputs: dict[int, SSAValue] = {}
+            for place in range(direction.steps)[:: -1 if is_reversed else 1]:
+                before, start = state, len(parts.operations)
+                state, outputs[place] = step(place, before)
+                made = StepParts(place, start, len(parts.operations), before, state, outputs[place])
+                direction.taken.append(made)
+            if walked is not None:
+                walked.append(direction)
+            role = f"{direction.prefix}hidden/sequence"
+            whole = _joined(parts, role, [outputs[place] for place in range(direction.steps)], 0)
+            sequences.append(direction.add("hidden/reshape", _with_direction(whole, is_open=parts.is_excerpt)))
+            ends.append(state)
+        last = [
+            _joined(parts, f"{name}/last", [end[number] for end in ends], 0) for number, name in enumerate(walk.states)
+        ]
+        return [_joined(parts, "hidden/directions", sequences, 1), *last]
+
+    return decompose
+
+
+WALKS: dict[type[Operation], Walk] = {
+    ops.RnnOp: Walk(_rnn, ("hidden",)),
+    ops.LstmOp: Walk(_lstm, ("hidden", "cell")),
+    ops.GruOp: Walk(_gru, ("hidden",)),
+    ops.DynamicLstmOp: Walk(_lstm, ("hidden", "cell")),
+}
+"""How each layer walks."""
+
+COMPOSITES: dict[type[Operation], Decompose] = {operation: unrolled(walk) for operation, walk in WALKS.items()}

@@ -1,0 +1,315 @@
+"""Recurrent layers (ONNX RNN, LSTM, GRU), composites whose gates are profiled and quantized one by one when decomposed.
+
+Sequences are `[T, N, I]` (batch second); weights hold the directions first: `W [D, G*H, I]`, `R [D, G*H, H]`, bias
+`[D, 2*G*H]` (that of `W`, then that of `R`), with gates in ONNX's order (`i, o, f, c` for the LSTM, `z, r, h` for the
+GRU). `lengths [N]` holds where each sequence ends: the hidden states after its end are 0.
+"""
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    ArrayAttr,
+    BoolAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    i32,
+)
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import KeptOp, Kind, kind_of, tensor_like
+from qmlir.dialects.nn.result_shapes import check_choice, check_shape
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import AnyTensor, element_of, float_list, shape_of
+from qmlir.ir.decomposition import UNROLLED
+from qmlir.ir.float_reasons import FloatCause
+from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
+
+DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
+"""ONNX's names of the ways through a sequence: for each result, whether it walks from the end."""
+
+
+class Activation(NamedTuple):
+    """An activation function and its parameters; `None` for one that it does not have."""
+
+    name: str
+    alpha: float | None = None
+    beta: float | None = None
+
+
+ACTIVATIONS: dict[str, Activation] = {
+    each.name: each
+    for each in (
+        Activation("Relu"),
+        Activation("Tanh"),
+        Activation("Sigmoid"),
+        Activation("Affine", 1.0, 0.0),
+        Activation("LeakyRelu", 0.01),
+        Activation("ThresholdedRelu", 1.0),
+        Activation("ScaledTanh", 1.0, 1.0),
+        Activation("HardSigmoid", 0.2, 0.5),
+        Activation("Elu", 1.0),
+        Activation("Softsign"),
+        Activation("Softplus"),
+    )
+}
+"""The activation functions of ONNX's recurrent layers by name, with the parameters that hold where none are given.
+
+They are those of ONNX's operators of the same name; `Affine` and `ScaledTanh`, which ONNX has not, are then the plain
+`x` and `tanh(x)`.
+"""
+
+
+class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
+    """A layer that walks a sequence with a hidden state of `hidden_size` elements.
+
+    A quantized layer is its parts, whose types `components` has; weights whose gates have types of their own, which
+    `components` has too, are `!quant.any`.
+
+    `activations` names the functions of each direction, one after another, where they are not the layer's own;
+    `activation_alpha` and `activation_beta` then have a number for each, those that a function does not have ignored.
+    What the activation function of a gate is applied to is clipped to `[-clip, clip]`.
+    xDSL orders the operands of a subclass before those that it inherits, so layers of other operands define them all.
+    """
+
+    GATES: ClassVar[int]
+    FUNCTIONS: ClassVar[tuple[str, ...]]
+    """The activation functions of one direction."""
+
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"weight": Slot.WEIGHT, "recurrence": Slot.WEIGHT, "bias": Slot.BIAS, "lengths": None}
+    )
+
+    hidden_size = prop_def(IntegerAttr)
+    direction = opt_prop_def(StringAttr, StringAttr("forward"))
+    activations = opt_prop_def(ArrayAttr[StringAttr])
+    activation_alpha = opt_prop_def(DenseArrayBase[AnyFloat])
+    activation_beta = opt_prop_def(DenseArrayBase[AnyFloat])
+    clip = opt_prop_def(FloatAttr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def accepts_quantized_values(self) -> bool:
+        is_float = kind_of(element_of(self.operands[0])) is Kind.FLOAT
+        return super().accepts_quantized_values() and not (is_float and (self.is_open or self.is_long))
+
+    def float_reason(self) -> str:
+        if not self.is_open:
+            return super().float_reason()
+        return FloatCause.DYNAMIC_LENGTH.reason()
+
+    def multiply_adds(self) -> int:
+        """`W x + R h` of all gates at every step, in every direction."""
+        weight = self.operands[1]  # each layer defines its operands, in this order
+        steps, batch, width = shape_of(self.operands[0])
+        hidden = self.hidden_size.value.data
+        width = width if width != DYNAMIC_INDEX else shape_of(weight)[2]
+        return volume((self.directions, steps, batch, self.computed_gates * hidden, volume((width,)) + hidden))
+
+    @property
+    def computed_gates(self) -> int:
+        """The number of gates that have products of their own."""
+        return self.GATES
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the length of the sequence is not known."""
+        return shape_of(self.operands[0])[0] == DYNAMIC_INDEX
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the sequence has a known length of more than `UNROLLED` steps."""
+        return shape_of(self.operands[0])[0] > UNROLLED
+
+    @property
+    def walks(self) -> tuple[bool, ...]:
+        """For each direction, whether it walks the sequence from its end."""
+        name = self.direction.data
+        check_choice("direction", name, DIRECTIONS)
+        return DIRECTIONS[name]
+
+    @property
+    def directions(self) -> int:
+        """1, or 2 for a bidirectional layer."""
+        return len(self.walks)
+
+    def activation_functions(self) -> tuple[Activation, ...]:
+        """The activation functions of all directions, one direction after another, with their parameters."""
+        given = None if self.activations is None else [each.data for each in self.activations]
+        names = list(self.FUNCTIONS) * self.directions if given is None else given
+        if len(names) != self.directions * len(self.FUNCTIONS):
+            wanted = f"{len(self.FUNCTIONS)} activation functions for each of {self.directions} directions"
+            raise VerifyException(f"expected {wanted}, but got {names}")
+        for name in names:
+            check_choice("activation function", name, ACTIVATIONS)
+        known = [ACTIVATIONS[name] for name in names]
+        alphas = self._numbers("activation_alpha", [each.alpha for each in known])
+        betas = self._numbers("activation_beta", [each.beta for each in known])
+        return tuple(map(Activation, names, alphas, betas))
+
+    def _numbers(self, name: str, defaults: list[float | None]) -> list[float | None]:
+        """What the property `name` gives for each function that has such a parameter."""
+        attribute: DenseArrayBase[Any] | None = getattr(self, name)
+        if attribute is None:
+            return defaults
+        numbers = float_list(attribute)
+        if self.activations is None or len(numbers) != len(defaults):
+            raise VerifyException(f"'{name}' must have one value per activation function, but got {list(numbers)}")
+        return [None if default is None else number for default, number in zip(defaults, numbers, strict=True)]
+
+
+class HiddenStateOp(RecurrentOp, ABC):
+    """A layer that carries a hidden state alone: all hidden states, and the last one."""
+
+    data = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    recurrence = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    lengths = opt_operand_def(TensorType)
+    initial_hidden = opt_operand_def(TensorType)
+    hidden_states = result_def(TensorType)
+    last_hidden = result_def(TensorType)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        _check_operands(self)
+        return [_sequence_type(self), _state_type(self)]
+
+
+@irdl_op_definition
+class RnnOp(HiddenStateOp):
+    """The simple recurrent layer, `h = f(W x + R h + b)`: all hidden states, and the last one."""
+
+    name = "nn.rnn"
+    GATES: ClassVar[int] = 1
+    FUNCTIONS: ClassVar[tuple[str, ...]] = ("Tanh",)
+
+
+class LstmLayer(RecurrentOp, ABC):
+    """What long short-term memory has, however its products are computed."""
+
+    GATES: ClassVar[int] = 4
+    FUNCTIONS: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh", "Tanh")
+
+    data = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    recurrence = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    lengths = opt_operand_def(TensorType)
+    initial_hidden = opt_operand_def(TensorType)
+    initial_cell = opt_operand_def(TensorType)
+    peepholes = opt_operand_def(TensorType)
+    hidden_states = result_def(TensorType)
+    last_hidden = result_def(TensorType)
+    last_cell = result_def(TensorType)
+
+    input_forget = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+    @property
+    def computed_gates(self) -> int:
+        return self.GATES - bool(self.input_forget.value.data)  # a forget gate that is `1 - i` needs no product
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        _check_operands(self)
+        check_shape("initial cell state", self.initial_cell, state_shape(self))
+        check_shape("peepholes", self.peepholes, (self.directions, 3 * self.hidden_size.value.data))
+        return [_sequence_type(self), _state_type(self), _state_type(self)]
+
+
+@irdl_op_definition
+class LstmOp(LstmLayer):
+    """Long short-term memory: all hidden states, the last one, and the last cell state.
+
+    `i = f(… + p_i c)`, `f = f(… + p_f c)` (`1 - i` with `input_forget`), `c = f c + i g(…)`, `o = f(… + p_o c)`,
+    `h = o h(c)`, with `…` for a gate's part of `W x + R h + b`, and `p` its peephole `[D, 3*H]` (`i, o, f`). What the
+    function `h` is applied to is the cell, not a gate, and not clipped: so ONNX Runtime reads the standard.
+    """
+
+    name = "nn.lstm"
+
+
+@irdl_op_definition
+class GruOp(HiddenStateOp):
+    """Gated recurrent unit: all hidden states, and the last one.
+
+    `h = (1 - z) g(W_h x + R_h (r h) + b_h) + z h`; with `linear_before_reset`, `g(W_h x + b_wh + r (R_h h + b_rh))`.
+    """
+
+    name = "nn.gru"
+    GATES: ClassVar[int] = 3
+    FUNCTIONS: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh")
+
+    linear_before_reset = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+
+@irdl_op_definition
+class DynamicLstmOp(LstmLayer):
+    """An `nn.lstm` whose products are those of integers: what is multiplied is quantized by its own range when it runs.
+
+    The weights are constants of 8 bits with their parameters in their types, one scale for each direction or one for
+    each row. `W x` quantizes the whole sequence, `R h` the state of all sequences at each step, as
+    `nn.dynamic_quantize` does; sums are exact, and multiplied by `f32(s_x * s_w)` (ONNX Runtime DynamicQuantizeLSTM).
+    """
+
+    name = "nn.dynamic_lstm"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"weight": None, "recurrence": None, "bias": Slot.BIAS, "lengths": None}
+    )
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        results = super().infer_result_types()
+        for weight in (self.weight, self.recurrence):
+            element = element_of(weight)
+            if not isinstance(element, UniformQuantizedType) or element.bits != 8:
+                raise VerifyException(f"weights must be quantized to 8 bits, but got '{weight.type}'")
+        return results
+
+
+Layer = HiddenStateOp | LstmLayer
+
+
+def state_shape(op: Layer) -> tuple[int, int, int]:
+    """The shape of a state, `[D, N, H]`."""
+    return op.directions, shape_of(op.data)[1], op.hidden_size.value.data
+
+
+def _check_operands(op: Layer) -> None:
+    """Check the operands that all layers have, and the activation functions."""
+    data = shape_of(op.data)
+    if len(data) != 3:
+        raise VerifyException(f"data must have shape [time, batch, input], but got '{op.data.type}'")
+    count, _, hidden = state_shape(op)
+    rows = op.GATES * hidden
+    check_shape("weights", op.weight, (count, rows, data[2]))
+    check_shape("recurrence", op.recurrence, (count, rows, hidden))
+    check_shape("bias", op.bias, (count, 2 * rows))
+    check_shape("lengths", op.lengths, (data[1],))
+    if op.lengths is not None and element_of(op.lengths) != i32:
+        raise VerifyException(f"lengths must have elements of type i32, but got '{op.lengths.type}'")
+    check_shape("initial hidden state", op.initial_hidden, state_shape(op))
+    op.activation_functions()
+
+
+def _sequence_type(op: Layer) -> AnyTensor:
+    """The type of all hidden states, `[T, D, N, H]`."""
+    return tensor_like(op.data, (shape_of(op.data)[0], *state_shape(op)))
+
+
+def _state_type(op: Layer) -> AnyTensor:
+    """The type of the last state, `[D, N, H]`."""
+    return tensor_like(op.data, state_shape(op))

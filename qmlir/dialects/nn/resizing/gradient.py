@@ -1,0 +1,45 @@
+"""The gradient of a resize: each axis by the transpose of the weights that its elements are sampled with."""
+
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects.nn.gradient.rules import Backward, Rule, first_only
+from qmlir.dialects.nn.movement.gradient import along
+from qmlir.dialects.nn.resizing import ops
+from qmlir.dialects.nn.resizing.evaluate import (
+    Axis,
+    changed_axes,
+    coordinates,
+    is_outside,
+    nearest_elements,
+    weights_of,
+)
+
+
+def _weights(op: ops.ResizeOp, axis: Axis) -> np.ndarray[Any, Any]:
+    """`[places, elements]`: what each place of the result takes of each element."""
+    x = coordinates(op, axis)
+    if op.is_nearest:
+        elements, weights = nearest_elements(op, x, axis)[:, None], np.ones((axis.to.size, 1))
+    else:
+        elements, weights = weights_of(op, x, axis)
+    matrix = np.zeros((axis.to.size, axis.length))
+    np.add.at(matrix, (np.arange(axis.to.size)[:, None], elements), weights)
+    if op.is_crop:
+        matrix[is_outside(x, axis)] = 0
+    return matrix
+
+
+def _resize(at: Backward, op: ops.ResizeOp, gradient: SSAValue) -> SSAValue:
+    shape = at.known_shape(op.input)
+    resized = op.resized(shape)
+    if resized is None or op.scales_value is not None or op.roi_value is not None:
+        raise at.error("sizes, scales and roi must be constant")
+    for axis in changed_axes(op, shape, resized):
+        gradient = along(at, gradient, axis.to.axis, _weights(op, axis))
+    return gradient
+
+
+RULES: dict[type[Operation], Rule] = {ops.ResizeOp: first_only(_resize)}

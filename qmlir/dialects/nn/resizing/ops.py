@@ -1,0 +1,230 @@
+"""Resizing: tensors sampled at other places along their axes (ONNX Resize, Upsample)."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple, cast
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    BoolAttr,
+    DenseArrayBase,
+    Float32Type,
+    FloatAttr,
+    IntegerType,
+    StringAttr,
+    TensorType,
+    f32,
+)
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    result_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of, shapes_agree, tensor_like
+from qmlir.dialects.nn.movement.ops import moved_element, normalized_axes
+from qmlir.dialects.nn.result_shapes import check_choice
+from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
+from qmlir.ir.interfaces import QuantizationSlots, Slot
+
+# Sizes that a resize gives, from target sizes or from scales, with ONNX's policies for the aspect ratio.
+
+STRETCH, NOT_LARGER, NOT_SMALLER = POLICIES = ("stretch", "not_larger", "not_smaller")
+
+
+class Resized(NamedTuple):
+    """How one axis is resized: the scale that coordinates are divided by, and its new size."""
+
+    axis: int
+    scale: float
+    size: int
+
+
+def scaled_size(size: int, scale: float) -> int:
+    """`floor(size * scale)`, the product rounded to f32 as ONNX's shape inference and ONNX Runtime do."""
+    return size if size == DYNAMIC_INDEX else math.floor(np.float32(size) * np.float32(scale))
+
+
+def _check(axes: Sequence[int], numbers: Sequence[float], name: str, above: float) -> None:
+    if len(numbers) != len(axes):
+        raise VerifyException(f"{name} must have one value for each of the axes {list(axes)}, but got {list(numbers)}")
+    if any(not (number > above and math.isfinite(number)) for number in numbers):
+        raise VerifyException(f"{name} must be finite and greater than {above}, but got {list(numbers)}")
+
+
+def resized_by_scales(shape: Sequence[int], axes: Sequence[int], scales: Sequence[float]) -> list[Resized]:
+    """Each of `axes` scaled."""
+    _check(axes, scales, "scales", 0)
+    return [Resized(axis, scale, scaled_size(shape[axis], scale)) for axis, scale in zip(axes, scales, strict=True)]
+
+
+def resized_to_sizes(
+    shape: Sequence[int], axes: Sequence[int], sizes: Sequence[int], policy: str = STRETCH
+) -> list[Resized]:
+    """Each of `axes` brought to its size; where the policy keeps the aspect ratio, all by one scale."""
+    _check(axes, sizes, "sizes", -1)
+    before = [shape[axis] for axis in axes]
+    if DYNAMIC_INDEX in before:
+        known = sizes if policy == STRETCH else [DYNAMIC_INDEX] * len(axes)
+        return [Resized(axis, math.nan, size) for axis, size in zip(axes, known, strict=True)]
+    for axis, old, new in zip(axes, before, sizes, strict=True):
+        if old == 0 and new != 0:
+            raise VerifyException(f"cannot resize empty axis {axis} to {new} elements")
+    ratios = [Fraction(new, old) if old else Fraction(1) for old, new in zip(before, sizes, strict=True)]
+    if policy == STRETCH:
+        return [Resized(axis, float(ratio), size) for axis, ratio, size in zip(axes, ratios, sizes, strict=True)]
+    common = (min if policy == NOT_LARGER else max)(ratios, default=Fraction(1))
+    return [
+        Resized(axis, float(common), math.floor(common * old + Fraction(1, 2)))
+        for axis, old in zip(axes, before, strict=True)
+    ]
+
+
+NEAREST, LINEAR, CUBIC = MODES = ("nearest", "linear", "cubic")
+
+CROP = "tf_crop_and_resize"
+COORDINATE_MODES = (
+    "half_pixel",
+    "half_pixel_symmetric",
+    "pytorch_half_pixel",
+    "align_corners",
+    "asymmetric",
+    "tf_half_pixel_for_nn",
+    CROP,
+)
+
+FLOOR_UP_CEIL_DOWN = "floor_up_ceil_down"
+NEAREST_MODES = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil", FLOOR_UP_CEIL_DOWN)
+
+Values = Array | None
+
+
+@irdl_op_definition
+class ResizeOp(NnOp):
+    """The input sampled at places between its elements (ONNX Resize).
+
+    `axes`, all of them by default, are brought to `sizes` or scaled by `scales`. Properties and values are ONNX's, and
+    one nearest mode more: `floor_up_ceil_down` takes the floor along axes that grow and the ceiling along those that
+    shrink, as Resize of version 10 does. `roi` is the cut of `tf_crop_and_resize`: all starts, then all ends. Sizes,
+    scales and `roi` may be given at run time. The nearest element is moved as it is, of any type; between elements, an
+    integer is rounded half to even and saturated.
+    """
+
+    name = "nn.resize"
+    ACCEPTS: ClassVar[Kind] = Kind.ANY
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("sizes",)
+    FLOAT_PARAMETERS: ClassVar[tuple[str, ...]] = ("roi", "scales")
+
+    input = operand_def(TensorType)
+    roi_value = opt_operand_def(TensorType)
+    scales_value = opt_operand_def(TensorType)
+    sizes_value = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    roi = opt_prop_def(DenseArrayBase[AnyFloat])
+    scales = opt_prop_def(DenseArrayBase[AnyFloat])
+    sizes = opt_prop_def(DenseArrayBase[IntegerType])
+    axes = opt_prop_def(DenseArrayBase[IntegerType])
+    mode = opt_prop_def(StringAttr, StringAttr(NEAREST))
+    coordinate_transformation_mode = opt_prop_def(StringAttr, StringAttr("half_pixel"))
+    nearest_mode = opt_prop_def(StringAttr, StringAttr("round_prefer_floor"))
+    keep_aspect_ratio_policy = opt_prop_def(StringAttr, StringAttr(STRETCH))
+    cubic_coeff_a = opt_prop_def(FloatAttr, FloatAttr(-0.75, f32))
+    extrapolation_value = opt_prop_def(FloatAttr, FloatAttr(0.0, f32))
+    exclude_outside = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+    antialias = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    @property
+    def is_nearest(self) -> bool:
+        """Whether elements are taken as they are."""
+        return self.mode.data == NEAREST
+
+    @property
+    def is_crop(self) -> bool:
+        """Whether `roi` is sampled, and places beyond the input have `extrapolation_value`."""
+        return self.coordinate_transformation_mode.data == CROP
+
+    @property
+    def moves_values(self) -> bool:
+        """Whether every element of the result is one of the input."""
+        return self.is_nearest and not self.is_crop
+
+    def quantization_slots(self) -> QuantizationSlots:
+        operands: dict[str, Slot | None] = {"input": Slot.INPUT, "roi_value": None, "scales_value": None}
+        return QuantizationSlots(operands, shares_parameters=self.moves_values)
+
+    def resized_axes(self, rank: int) -> tuple[int, ...]:
+        """The axes that sizes, scales and `roi` are about."""
+        named = self.integers("axes")
+        return tuple(range(rank)) if named is None else normalized_axes(named, rank)
+
+    def floats(self, name: str, value: Values = None) -> tuple[float, ...] | None:
+        """The numbers of `roi` or `scales`, or of `value`, the run-time value of the operand in its place."""
+        if value is not None:
+            return tuple(float(number) for number in value.reshape(-1))
+        attribute: DenseArrayBase[Any] | None = getattr(self, name)
+        return None if attribute is None else cast(tuple[float, ...], tuple(attribute.get_values()))
+
+    def resized(self, shape: Sequence[int], scales: Values = None, sizes: Values = None) -> list[Resized] | None:
+        """How each axis of an input of `shape` is resized, `None` where it is not known."""
+        axes = self.resized_axes(len(shape))
+        targets, factors = self.integers("sizes", sizes), self.floats("scales", scales)
+        if targets is not None:
+            return resized_to_sizes(shape, axes, targets, self.keep_aspect_ratio_policy.data)
+        return None if factors is None else resized_by_scales(shape, axes, factors)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        self._verify_choices()
+        shape = list(shape_of(self.input))
+        axes = self.resized_axes(len(shape))
+        self._verify_float_parameters(len(axes))
+        before = tuple(shape)
+        for axis in axes:
+            shape[axis] = DYNAMIC_INDEX
+        for each in self.resized(before) or ():
+            shape[each.axis] = each.size
+        if not self.moves_values:
+            return [tensor_like(self.input, shape)]
+        whole = {axis: axis for axis in range(len(shape)) if axis not in axes or shape[axis] == before[axis]}
+        return [TensorType(moved_element(element_of(self.input), whole), shape)]
+
+    def _verify_choices(self) -> None:
+        for name, accepted in (
+            ("mode", MODES),
+            ("coordinate_transformation_mode", COORDINATE_MODES),
+            ("nearest_mode", NEAREST_MODES),
+            ("keep_aspect_ratio_policy", POLICIES),
+        ):
+            check_choice(name, getattr(self, name).data, accepted)
+        given = [name for name in ("scales", "sizes") if getattr(self, name) or getattr(self, f"{name}_value")]
+        if len(given) != 1:
+            raise VerifyException(f"expected either scales or sizes, but got {' and '.join(given) or 'none'}")
+        if self.is_crop and self.roi is None and self.roi_value is None:
+            raise VerifyException(f"{CROP} requires roi")
+        if not self.is_nearest and kind_of(element_of(self.input)) is Kind.BOOLEAN:
+            raise VerifyException(f"mode '{self.mode.data}' requires numbers, but got '{self.input.type}'")
+
+    def _verify_float_parameters(self, axes: int) -> None:
+        for name in self.FLOAT_PARAMETERS:
+            count = 2 * axes if name == "roi" else axes
+            operand, found = getattr(self, f"{name}_value"), self.floats(name)
+            if operand is not None and found is not None:
+                raise VerifyException(f"expected either property '{name}' or operand '{name}_value', but got both")
+            if found is not None and len(found) != count:
+                raise VerifyException(f"{name} must have {count} values, but got {list(found)}")
+            if operand is None:
+                continue
+            if not isinstance(element_of(operand), Float32Type) or not shapes_agree(shape_of(operand), (count,)):
+                raise VerifyException(
+                    f"'{name}_value' must be a 1-D tensor of {count} f32 elements, but got '{operand.type}'"
+                )

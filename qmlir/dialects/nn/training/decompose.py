@@ -1,0 +1,38 @@
+"""Batch normalization in training: the statistics of the batch, those that run, and the normalization by the former."""
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.decomposition import Decompose, Results, scalar
+from qmlir.dialects.nn.elementwise.ops import AddOp, MulOp
+from qmlir.dialects.nn.movement.ops import SqueezeOp
+from qmlir.dialects.nn.normalization.decompose import moments
+from qmlir.dialects.nn.normalization.ops import BatchNormOp
+from qmlir.dialects.nn.training.ops import BatchNormTrainingOp
+from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.decomposition import Parts
+
+
+def _batch_norm_training(op: BatchNormTrainingOp, parts: Parts) -> Results:
+    """The mean of the squares of what is left without the mean is the variance."""
+    axes = [axis for axis in range(len(shape_of(op.data))) if axis != 1]
+    _, *found = moments(parts, op.data, axes)
+    batch: Sequence[SSAValue] = [
+        parts.add(role, build(SqueezeOp, [value], {"axes": axes})).result
+        for role, value in zip(("mean/channels", "variance/channels"), found, strict=True)
+    ]
+    share, running = op.momentum.value.data, list[SSAValue]()
+    for role, old, new in zip(("running_mean", "running_variance"), (op.mean, op.variance), batch, strict=True):
+        kept, added = (
+            parts.add(f"{role}/{age}", MulOp(value, scalar(parts, f"{role}/{age}_share", part, value))).result
+            for age, value, part in (("old", old, share), ("new", new, 1 - share))
+        )
+        running.append(parts.add(role, AddOp(kept, added)).result)
+    operands = [op.data, op.scale, op.bias, *batch]
+    normalized = parts.add("normalized", build(BatchNormOp, operands, {"epsilon": op.epsilon.value.data}))
+    return [normalized.result, *running, *batch]
+
+
+COMPOSITES: dict[type[Operation], Decompose] = {BatchNormTrainingOp: _batch_norm_training}

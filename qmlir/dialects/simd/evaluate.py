@@ -1,0 +1,232 @@
+"""What the `simd` operations compute, in NumPy: arrays of one axis for vectors, memory as arrays that are written.
+
+A vector may run past the end of a row: it goes on in the memory that the array is a view of, and
+never past its end.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import AnyFloat, i1
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir import registry
+from qmlir.arithmetic.arrays import Array, compared_floats, compared_integers, integer_limits
+from qmlir.dialects.simd.base import bits_of, element_of, lanes_of
+from qmlir.dialects.simd.lanes import (
+    CompareOp,
+    Conversion,
+    ConvertOp,
+    DotAccumulateOp,
+    InterleaveHighOp,
+    InterleaveLowOp,
+    InterleaveOp,
+    MultiplyPairsOp,
+    NarrowOp,
+    ReduceAddOp,
+    RoundToIntOp,
+    SelectOp,
+    Signs,
+)
+from qmlir.dialects.simd.memory import (
+    GROUP_BITS,
+    GatherOp,
+    LoadGroupSplatOp,
+    LoadOp,
+    LoadPartialOp,
+    LookUpOp,
+    PrefetchOp,
+    StoreOp,
+    StorePartialOp,
+)
+from qmlir.text.elements import dense_dtype, narrowed
+
+Place = Sequence[int]
+
+
+def _dtype_of(element: Attribute) -> np.dtype[Any]:
+    dtype = dense_dtype(element)
+    if dtype is None:
+        raise InterpretationError(f"values of type {element} have no NumPy equivalent")
+    return dtype
+
+
+# --- Memory -----------------------------------------------------------------------------------------------------------
+
+
+def _address(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _run(array: Array, place: Place, count: int) -> Array:
+    """A view of `count` elements, one after the other in memory, from a place on."""
+    for index, size in zip(place[:-1], array.shape[:-1], strict=True):
+        if not 0 <= index < size:
+            raise InterpretationError(f"index {list(place)} is out of bounds of memory of shape {list(array.shape)}")
+    root = array
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    offset = sum(index * stride for index, stride in zip(place, array.strides, strict=True))
+    start = _address(array) - _address(root) + offset
+    size = count * array.itemsize
+    if not root.flags.c_contiguous or start < 0 or start + size > root.nbytes:
+        raise InterpretationError(
+            f"reading or writing {count} elements at {list(place)} is out of bounds of memory of shape "
+            f"{list(array.shape)}"
+        )
+    return root.reshape(-1).view(np.uint8)[start : start + size].view(array.dtype)
+
+
+def _load(op: LoadOp, array: Array, place: Place) -> tuple[Array]:
+    return (_run(array, place, lanes_of(op.result)).copy(),)
+
+
+def _load_partial(op: LoadPartialOp, array: Array, place: Place, count: int) -> tuple[Array]:
+    loaded = np.zeros(lanes_of(op.result), array.dtype)
+    active = min(max(count, 0), loaded.size)
+    if active:
+        loaded[:active] = _run(array, place, active)
+    return (loaded,)
+
+
+def _load_group_splat(op: LoadGroupSplatOp, array: Array, place: Place) -> tuple[Array]:
+    group = GROUP_BITS // (8 * array.itemsize)
+    return (np.tile(_run(array, place, group), lanes_of(op.result) // group),)
+
+
+def _store_lanes(value: Array, array: Array, place: Place) -> None:
+    if not array.flags.writeable:
+        raise InterpretationError("cannot write to constant memory")
+    _run(array, place, value.size)[...] = value
+
+
+def _store(op: StoreOp, value: Array, array: Array, place: Place) -> tuple[()]:
+    _store_lanes(value, array, place)
+    return ()
+
+
+def _store_partial(op: StorePartialOp, value: Array, array: Array, place: Place, count: int) -> tuple[()]:
+    active = min(max(count, 0), value.size)
+    if active:
+        _store_lanes(value[:active], array, place)
+    return ()
+
+
+def _prefetch(op: PrefetchOp, array: Array, index: int) -> tuple[()]:
+    return ()
+
+
+def _gather(op: GatherOp, table: Array, places: Array) -> tuple[Array]:
+    wrong = (places < 0) | (places >= table.size)
+    if wrong.any():
+        raise InterpretationError(f"index {places[wrong][0]} is out of range for a table of {table.size} elements")
+    return (table[places],)
+
+
+def _look_up(op: LookUpOp, table: Array, places: Array) -> tuple[Array]:
+    return (table[places.view(np.uint8)],)
+
+
+# --- Registers --------------------------------------------------------------------------------------------------------
+
+
+def _dot_accumulate(op: DotAccumulateOp, accumulator: Array, x: Array, w: Array) -> tuple[Array]:
+    left = x.view(np.uint8) if op.signs.data == Signs.US else x
+    products = left.astype(np.int64) * w.astype(np.int64)
+    sums = accumulator.astype(np.int64) + products.reshape(accumulator.size, -1).sum(axis=1)
+    return (sums.astype(np.int32),)
+
+
+def _multiply_pairs(op: MultiplyPairsOp, x: Array, w: Array) -> tuple[Array]:
+    products = x.view(np.uint8).astype(np.int64) * w.astype(np.int64)
+    return (products.reshape(-1, 2).sum(axis=1).clip(-(1 << 15), (1 << 15) - 1).astype(np.int16),)
+
+
+def _convert(op: ConvertOp, value: Array) -> tuple[Array]:
+    kind = Conversion(op.kind.data)
+    if kind is Conversion.BITCAST:
+        return (np.ascontiguousarray(value).view(_dtype_of(element_of(op.result))),)
+    evaluator = cast(Callable[..., tuple[Array]], registry.evaluators("arith")[ConvertOp.ARITH[kind]])
+    return evaluator(op, value)
+
+
+def _round_to_int(op: RoundToIntOp, value: Array) -> tuple[Array]:
+    rounded = np.rint(value.astype(np.float64))
+    wrong = ~((rounded >= -(2.0**31)) & (rounded < 2.0**31))
+    if wrong.any():
+        raise InterpretationError(f"{value[wrong][0]} does not fit 32 bits")
+    return (rounded.astype(np.int32),)
+
+
+def _narrow(op: NarrowOp, values: Sequence[Array]) -> tuple[Array]:
+    element = element_of(op.result)
+    low, high = integer_limits(bits_of(element), is_signed=op.unsigned is None)
+    return (_wrapped(np.clip(np.concatenate(values).astype(np.int64), low, high), element),)
+
+
+def _wrapped(value: Array, element: Attribute) -> Array:
+    """Integers modulo 2^N, as arrays hold them."""
+    return narrowed(value.astype(_dtype_of(element)), element)
+
+
+def _signed(value: Array, element: Attribute) -> Array:
+    return -value if element == i1 else value  # a true i1 is -1
+
+
+def _unsigned(value: Array, element: Attribute) -> Array:
+    return value.astype(np.int64).view(np.uint64) & np.uint64((1 << bits_of(element)) - 1)
+
+
+def _compare(op: CompareOp, lhs: Array, rhs: Array) -> tuple[Array]:
+    element, predicate = element_of(op.lhs), op.predicate.data
+    if isinstance(element, AnyFloat):
+        holds = compared_floats(predicate, lhs, rhs)
+    else:
+        readings = (partial(reading, element=element) for reading in (_signed, _unsigned))
+        holds = compared_integers(predicate, lhs, rhs, *readings)
+    return (np.asarray(holds).astype(np.int8),)
+
+
+def _select(op: SelectOp, condition: Array, lhs: Array, rhs: Array) -> tuple[Array]:
+    return (np.asarray(np.where(condition != 0, lhs, rhs)),)
+
+
+def _interleave(half: int) -> Callable[[InterleaveOp, Array, Array], tuple[Array]]:
+    def evaluator(op: InterleaveOp, lhs: Array, rhs: Array) -> tuple[Array]:
+        a, b = (each.reshape(-1, 2, op.block_lanes // 2)[:, half] for each in (lhs, rhs))
+        return (np.stack([a, b], axis=-1).reshape(-1),)
+
+    return evaluator
+
+
+def _reduce_add(op: ReduceAddOp, value: Array) -> tuple[Any]:
+    while value.size > 1:
+        low, high = value.reshape(2, -1)
+        value = low + high
+    element = element_of(op.value)
+    return ((value if isinstance(element, AnyFloat) else _wrapped(value, element))[0],)
+
+
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Any, ...]]] = {
+    LoadOp: _load,
+    LoadPartialOp: _load_partial,
+    LoadGroupSplatOp: _load_group_splat,
+    StoreOp: _store,
+    StorePartialOp: _store_partial,
+    PrefetchOp: _prefetch,
+    GatherOp: _gather,
+    LookUpOp: _look_up,
+    DotAccumulateOp: _dot_accumulate,
+    MultiplyPairsOp: _multiply_pairs,
+    ConvertOp: _convert,
+    RoundToIntOp: _round_to_int,
+    NarrowOp: _narrow,
+    CompareOp: _compare,
+    SelectOp: _select,
+    InterleaveLowOp: _interleave(0),
+    InterleaveHighOp: _interleave(1),
+    ReduceAddOp: _reduce_add,
+}

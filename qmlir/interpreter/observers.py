@@ -1,0 +1,426 @@
+"""Recording of observers: statistics by key, in memory that does not grow with the number of samples.
+
+Values of successive runs come in, exact statistics come out. Small arrays are gathered before they are counted, which
+changes only the time: statistics of parts merge into those of the whole.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.histogram import BINS
+from qmlir.arithmetic.observers import kept_of, merged_kept, observer_names
+from qmlir.arithmetic.statistics import BatchRanges, NotANumberError, Statistics, finite_values
+from qmlir.dialects.calib.ops import ObserveOp
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.evaluation.components import of_parts
+from qmlir.interpreter.interpreter import Listener
+from qmlir.ir.diagnostics import DiagnosticError, op_error
+from qmlir.ir.evaluation import arguments_by, operand_layout
+from qmlir.quantization.profiles.keys import functions_of, keyed_parts, open_composites
+from qmlir.registry import PackageError
+from qmlir.specialization.padding.batch import ImagePlace
+
+F64 = npt.NDArray[np.float64]
+
+Images = Mapping[Operation, ImagePlace | None]
+"""Where runs that go together lie in what each observer observes; `None` where it is the same for each."""
+
+GATHERED = 1 << 14
+"""Elements of a value that are gathered before they are counted: 64 KiB of f32. Counting costs some 200 us a time."""
+
+_RANGES = 1 << 6
+"""Runs whose ranges are gathered before they are counted: a key at a time, which is several times as fast."""
+
+MOMENTUM = 0.01
+"""How far the moving average of ranges moves: ONNX Runtime's and PyTorch's averaging constant."""
+
+
+_SUMMABLE = 1 << 62
+"""Sums of integers below this are those of i64."""
+
+
+def exact_sum(values: F64) -> Fraction:
+    """The sum of finite floats, whose denominators are powers of two."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0:
+        return Fraction()
+    # The numbers as integers, where a unit of 2^-40 of the largest leaves none of them a fraction: all but few of f32.
+    place = 40 - math.frexp(largest)[1]
+    scaled = np.ldexp(values, place)
+    if values.size << 40 <= _SUMMABLE and bool((scaled == np.rint(scaled)).all()):
+        total = int(scaled.astype(np.int64).sum())
+        return Fraction(total, 1 << place) if place > 0 else Fraction(total << -place)
+    ratios = [(top, bottom.bit_length() - 1) for top, bottom in map(float.as_integer_ratio, values.tolist())]
+    unit = max(place for _, place in ratios)
+    return Fraction(sum(top << (unit - place) for top, place in ratios), 1 << unit)
+
+
+@dataclass
+class RunRanges:
+    """The averages of the range of a value over runs, in their order; `BatchRanges`, a run at a time but quickly."""
+
+    momentum: float
+    count: int = 0
+    first: tuple[float, float] = (0.0, 0.0)
+    moving: tuple[float, float] = (0.0, 0.0)
+    _totals: list[Fraction] = field(default_factory=lambda: [Fraction(), Fraction()])
+
+    def add(self, low: float, high: float) -> None:
+        """One run more."""
+        self.add_all(np.array([[low, high]]))
+
+    def add_all(self, ends: F64) -> None:
+        """Some runs more, at least one: `[runs, 2]`."""
+        listed: list[tuple[float, float]] = ends.tolist()
+        if self.count == 0:
+            self.first = self.moving = (listed[0][0], listed[0][1])
+        momentum, (low, high) = self.momentum, self.moving
+        for least, most in listed if self.count else listed[1:]:
+            low += momentum * (least - low)
+            high += momentum * (most - high)
+        self.moving = low, high
+        self.count += len(listed)
+        for place in range(2):
+            self._totals[place] += exact_sum(ends[:, place])
+
+    @property
+    def batches(self) -> BatchRanges:
+        """The averages so far."""
+        low, high = self._totals
+        return BatchRanges(self.momentum, self.count, (low, high), self.first, self.moving)
+
+
+def _extremes(array: Array, axis: int) -> tuple[F64, F64]:
+    others = tuple(each for each in range(array.ndim) if each != axis)
+    finite = np.isfinite(array)
+    lows, highs = array.min(others, initial=inf, where=finite), array.max(others, initial=-inf, where=finite)
+    return lows.astype(np.float64) + 0.0, highs.astype(np.float64) + 0.0
+
+
+@dataclass
+class ObservedValue:
+    """What is known of the values of one key."""
+
+    key: str
+    axis: int | None
+    bins: int
+    observers: Sequence[str] = ()
+    statistics: Statistics = field(default_factory=Statistics)
+    axis_ranges: tuple[F64, F64] | None = None
+    gathered: Array | None = None
+    filled: int = 0
+    is_reached: bool = False
+    """Whether a run came by, with or without elements."""
+
+    kept: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def add(self, values: Array, ends: F64, repeats: int = 1) -> None:
+        """Add values of as many runs as `ends` has ranges, `[runs, 2]`, which widen.
+
+        What the runs have lies one after the other, `repeats` times. Raises `NotANumberError`, and `ValueError` where
+        ranges along the axis do not go together.
+        """
+        self.is_reached = True
+        if values.size == 0:
+            return
+        exact = values if values.itemsize >= 4 else values.astype(np.float32)  # f16 and bf16, exactly
+        finite, infinities = finite_values(exact)
+        if any(infinities):
+            self.statistics = self.statistics.merged(Statistics(infinities=infinities))
+        if finite.size == 0:
+            return
+        if len(ends) == 1:
+            lows, highs = np.array([finite.min() + 0.0]), np.array([finite.max() + 0.0])
+        else:
+            lows, highs = _extremes(exact.reshape(repeats, len(ends), -1), 1)
+        ends[:, 0], ends[:, 1] = np.minimum(ends[:, 0], lows), np.maximum(ends[:, 1], highs)
+        if self.observers:
+            seen = finite if any(infinities) else values
+            self.kept = merged_kept(self.kept, {name: kept_of(name, seen) for name in self.observers})
+        if self.axis is not None:
+            self._add_along(exact, self.axis)
+        flat = np.ascontiguousarray(finite).reshape(-1)
+        if self.filled + flat.size > GATHERED:
+            self.count()
+        if flat.size >= GATHERED:
+            self.statistics = self.statistics.merged(Statistics.of(flat, bins=self.bins))
+            return
+        if self.gathered is None or self.gathered.dtype != flat.dtype:
+            self.count()
+            self.gathered = np.empty(GATHERED, flat.dtype)
+        self.gathered[self.filled : self.filled + flat.size] = flat
+        self.filled += flat.size
+
+    def _add_along(self, exact: Array, axis: int) -> None:
+        lows, highs = _extremes(exact, axis)
+        if self.axis_ranges is not None:
+            known = self.axis_ranges
+            if known[0].shape != lows.shape:
+                raise ValueError(f"must have one size along axis {axis}, but got {known[0].size} and {lows.size}")
+            lows, highs = np.minimum(known[0], lows), np.maximum(known[1], highs)
+        self.axis_ranges = lows, highs
+
+    def count(self) -> None:
+        """Count what was gathered."""
+        if self.filled and self.gathered is not None:
+            seen = Statistics.of(self.gathered[: self.filled], bins=self.bins)
+            self.statistics = self.statistics.merged(seen)
+            self.filled = 0
+
+    def taken(self) -> Statistics:
+        """What is known; and start anew. An index with infinities alone has an empty range, `inf` to `-inf`."""
+        self.count()
+        known = self.statistics
+        if self.axis_ranges is not None:
+            lows, highs = self.axis_ranges
+            known = replace(known, axis=self.axis, axis_minima=lows, axis_maxima=highs)
+        known = replace(known, kept=self.kept)
+        self.statistics, self.axis_ranges, self.kept = Statistics(), None, {}
+        self.is_reached = False
+        return known
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """The range of each key in some runs, one after the other."""
+
+    keys: Sequence[str]
+    firsts: Sequence[int]
+    """The first sample of each run."""
+
+    ends: F64
+    """`[keys, runs, 2]`: the smallest and the largest number, `inf` and `-inf` where the run has none of the key."""
+
+
+@dataclass
+class Extremes:
+    """The range of a value over runs, and where it comes from: the first runs that reached its ends."""
+
+    low: float = inf
+    high: float = -inf
+    lowest: int = 0
+    """The first sample of the first run that had the smallest number."""
+
+    highest: int = 0
+
+    def add_all(self, ends: F64, samples: Sequence[int]) -> None:
+        """Some more runs, at least one, after all others, and the first sample of each."""
+        lowest, highest = int(ends[:, 0].argmin()), int(ends[:, 1].argmax())
+        low, high = float(ends[lowest, 0]), float(ends[highest, 1])
+        if low < self.low:
+            self.low, self.lowest = low, samples[lowest]
+        if high > self.high:
+            self.high, self.highest = high, samples[highest]
+
+
+def depends_on_data(module: ModuleOp) -> set[Operation]:
+    """The observers of values that differ from run to run: not those of what is computed from constants alone."""
+    varying: set[SSAValue] = set()
+    found: set[Operation] = set()
+    for function in functions_of(module):
+        varying.update(function.body.blocks[0].args)
+        for op in function.body.walk():
+            # What stands in a region may be computed in one turn and not in another.
+            is_nested = op.parent_op() is not function
+            if is_nested or op.regions or any(operand in varying for operand in op.operands):
+                varying.update(op.results)
+                found.add(op)
+    return found
+
+
+class Recorder(Listener):
+    """Collects the statistics of the observers of `module` by their keys, and those of the parts of `open_composites`.
+
+    Of the parts of such a composite there are as many as a run's sequence has steps: it computes them once more.
+    """
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        *,
+        bins: int = BINS,
+        kind: Callable[[str, int | None, int, Sequence[str]], ObservedValue] = ObservedValue,
+    ):
+        """`kind` makes what keeps the statistics of a key."""
+        self._varying = depends_on_data(module)
+        self._values: dict[str, ObservedValue] = {}
+        self._slots: dict[Operation, ObservedValue] = {}
+        self._images: Images = {}
+        for op in module.walk():
+            if isinstance(op, ObserveOp):
+                axis = None if op.axis is None else op.axis.value.data
+                value = self._values.setdefault(op.key.data, kind(op.key.data, axis, bins, op.names))
+                if value.axis != axis:
+                    raise op_error(op, f"and another observer of '{op.key.data}' keep ranges of different axes")
+                if unknown := sorted({*op.names} - {*observer_names()}):
+                    raise op_error(op, f"uses the observer '{unknown[0]}', which no installed package provides")
+                self._slots[op] = value
+        self._parts: dict[Operation, dict[str, ObservedValue]] = {
+            op: {role: self._values.setdefault(key, kind(key, None, bins, ())) for role, key in keyed_parts(op).items()}
+            for op in open_composites(module)
+        }
+        self._keys = list(self._values)
+        self._places = {key: place for place, key in enumerate(self._keys)}
+        self._firsts: Sequence[int] = (0,)
+        self._samples = (0, 0)
+        self._infinite_inputs: set[str] = set()
+        self._ends = self._no_ranges()
+
+    def _no_ranges(self) -> F64:
+        ends = np.empty((len(self._keys), len(self._firsts), 2))
+        ends[:] = inf, -inf
+        return ends
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys that there are observers for."""
+        return list(self._values)
+
+    def begin(self, firsts: Sequence[int], samples: int, images: Images | None = None) -> None:
+        """A run is about to begin, or some that go together: the first sample of each, and how many are in all.
+
+        `images` say where runs lie that go together.
+        """
+        self._images = images or {}
+        self._firsts, self._samples = firsts, (firsts[0], samples)
+        self._infinite_inputs.clear()
+        self._ends = self._no_ranges()
+
+    def end(self) -> Ranges:
+        """What has begun has ended: the range of each key."""
+        return Ranges(self._keys, self._firsts, self._ends)
+
+    def taken(self) -> dict[str, Statistics]:
+        """The statistics of each key that was observed since the last call; of no numbers where it had no elements."""
+        found = ((key, value.is_reached, value.taken()) for key, value in self._values.items())
+        return {key: statistics for key, is_reached, statistics in found if is_reached or statistics.count}
+
+    def on_results(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
+        """Raises `DiagnosticError`, with key and sample, where a value is not a number."""
+        if op in self._parts:
+            self._add_parts(op, operands)
+            return
+        value = self._slots.get(op)
+        if value is None:
+            return
+        owner, array, ends = op.operands[0].owner, results[0], self._ends[self._places[value.key]]
+        if op not in self._varying:
+            # What no sample changes is counted once, or its weight would be that of the number of runs.
+            if self._firsts[0] == 0:
+                self._add(owner, value, array, ends[:1])
+        elif len(ends) == 1 or not array.size:
+            self._add(owner, value, array, ends)
+        elif (place := self._images[op]) is not None:
+            repeats = place.repeats(array.shape)
+            assert array.size % (repeats * len(ends)) == 0, f"{array.shape} are no {repeats} times {len(ends)} runs"
+            self._add(owner, value, array, ends, repeats)
+        else:  # the same in each run
+            for run in range(len(ends)):
+                self._add(owner, value, array, ends[run : run + 1])
+
+    def _add_parts(self, op: Operation, operands: Sequence[Any]) -> None:
+        seen: dict[str, list[Array]] = {role: [] for role in self._parts[op]}
+
+        def watch(role: str, part: Operation, results: Sequence[Any]) -> None:
+            if role in seen:
+                seen[role].append(results[0])
+
+        assert isinstance(op, NnOp)
+        with np.errstate(all="ignore"):
+            of_parts(op, *arguments_by(operand_layout(op), operands), watch=watch)
+        for role, value in self._parts[op].items():  # all steps of a role at once, as counting takes longer than adding
+            if arrays := seen[role]:
+                whole = arrays[0] if len(arrays) == 1 else np.concatenate([each.reshape(-1) for each in arrays])
+                self._add(op, value, whole, self._ends[self._places[value.key]])
+
+    def _add(self, owner: Operation | Block, value: ObservedValue, values: Array, ends: F64, repeats: int = 1) -> None:
+        if isinstance(owner, Block) and np.isinf(values).any():
+            self._infinite_inputs.add(value.key)
+        try:
+            value.add(values, ends, repeats)
+        except NotANumberError as error:
+            listed = ", ".join(f"'{key}'" for key in sorted(self._infinite_inputs))
+            cause = f"; the input {listed} has infinities there" if listed else ""
+            raise self._error(owner, value.key, f"{error}{cause}") from error
+        except PackageError as error:
+            raise self._error(owner, value.key, str(error)) from error
+        except ValueError as error:
+            raise self._error(owner, value.key, f"it {error}") from error
+
+    def _error(self, owner: Operation | Block, key: str, what: str) -> DiagnosticError:
+        first, samples = self._samples
+        where = f"sample {first}" if samples == 1 else f"samples {first} to {first + samples - 1}"
+        named = owner if isinstance(owner, Operation) else owner.parent_op()
+        assert named is not None
+        return op_error(named, f"value '{key}' at {where}: {what}")
+
+
+@dataclass
+class Totals:
+    """Statistics of parts, merged; and averages of ranges over the runs, in their order."""
+
+    momentum: float
+    statistics: dict[str, Statistics] = field(default_factory=dict[str, Statistics])
+    ranges: dict[str, RunRanges] = field(default_factory=dict[str, RunRanges])
+    extremes: dict[str, Extremes] = field(default_factory=dict[str, Extremes])
+    _gathered: list[Ranges] = field(default_factory=list[Ranges])
+    _waiting: int = 0
+
+    def add_runs(self, ranges: Ranges) -> None:
+        """The ranges of the next runs."""
+        if self._gathered and list(self._gathered[0].keys) != list(ranges.keys):
+            self._count()
+        self._gathered.append(ranges)
+        self._waiting += len(ranges.firsts)
+        if self._waiting >= _RANGES:
+            self._count()
+
+    def _count(self) -> None:
+        """Count the runs that were gathered."""
+        if not self._gathered:
+            return
+        firsts = [first for each in self._gathered for first in each.firsts]
+        ends = np.concatenate([each.ends for each in self._gathered], axis=1)
+        is_seen = ends[:, :, 0] <= ends[:, :, 1]
+        for place, key in enumerate(self._gathered[0].keys):
+            runs = np.flatnonzero(is_seen[place])
+            if not runs.size:
+                continue
+            whole = runs.size == len(firsts)
+            found = ends[place] if whole else ends[place, runs]
+            self.extremes.setdefault(key, Extremes()).add_all(found, firsts if whole else [firsts[run] for run in runs])
+            if key not in self.ranges:
+                self.ranges[key] = RunRanges(self.momentum)
+            self.ranges[key].add_all(found)
+        self._gathered.clear()
+        self._waiting = 0
+
+    def add_statistics(self, statistics: Mapping[str, Statistics]) -> None:
+        """Add the statistics of a part of the runs."""
+        for key, seen in statistics.items():
+            self.statistics[key] = self.statistics[key].merged(seen) if key in self.statistics else seen
+
+    def extreme_samples(self) -> dict[str, tuple[int, int]]:
+        """For each key the samples that decide its range: the first with the smallest and with the largest number."""
+        self._count()
+        return {key: (each.lowest, each.highest) for key, each in self.extremes.items()}
+
+    def values(self) -> Iterator[tuple[str, Statistics]]:
+        """All that is known of each key."""
+        self._count()
+        for key, known in self.statistics.items():
+            is_seen = known.axis_minima <= known.axis_maxima  # an index with infinities alone has the range of all
+            lows = np.where(is_seen, known.axis_minima, known.minimum)
+            highs = np.where(is_seen, known.axis_maxima, known.maximum)
+            batches = self.ranges[key].batches if known.count else None
+            yield key, replace(known, axis_minima=lows, axis_maxima=highs, batches=batches)

@@ -1,0 +1,132 @@
+"""The boundary to code of xDSL and of packages: what it raises or returns by mistake becomes a diagnostic."""
+
+import traceback
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from types import FunctionType
+from typing import Any, ClassVar, cast
+
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import DiagnosticException, ParseError, UnregisteredConstructException
+
+from qmlir.ir.diagnostics import DiagnosticError, op_error
+from qmlir.registry import at_code, in_package
+from qmlir.registry.faults import RAISED, one_line
+
+# The border to xDSL and to packages: what their code raises by mistake becomes a diagnostic, ours stays a fault.
+#
+# A package may raise anything: an error out of its code names the package. xDSL means `ParseError` and
+# `VerifyException`; a `KeyError` out of its parser, or an `IndexError` out of a verifier of its dialects, are faults
+# of it that an input has found. Who raised is read off the traceback: the innermost frame that is of xDSL or of this
+# tree. So a mistake in this tree is never taken for one of xDSL's, unless it hands xDSL what xDSL doesn't take, and
+# stays visible as the fault that it is.
+
+_FOREIGN, _OURS = "xdsl", "qmlir"
+
+_MEANT = (
+    ParseError, UnregisteredConstructException, OverflowError, ValueError, RecursionError, MemoryError,
+)  # fmt: skip
+"""Exceptions about the input itself: attributes that are made of it raise `ValueError` and its kin."""
+
+
+def _is_of_xdsl(error: BaseException) -> bool:
+    """Whether xDSL's own code raised `error`, or called what raised it."""
+    frames = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
+    roots = [root for root in (name.partition(".")[0] for name in frames) if root in (_FOREIGN, _OURS)]
+    return bool(roots) and roots[-1] == _FOREIGN
+
+
+@contextmanager
+def faults_from_outside(told: Callable[[str], DiagnosticError]) -> Generator[None]:
+    """Inside the `with` block a fault of xDSL or of a package becomes the error that `told` makes of the reason."""
+    try:
+        yield
+    except DiagnosticException:
+        raise
+    except RAISED as error:
+        if where := in_package(error):
+            raise told(f"{one_line(error)}{where}") from error
+        if isinstance(error, _MEANT) or not _is_of_xdsl(error):
+            raise
+        text = " ".join(str(error).split())
+        raise told(f"xDSL fails on it ({text})" if text else "xDSL fails on it") from error
+
+
+# Methods of operations that packages define: what each returns is checked at the call.
+#
+# An interface of operations derives from `Checked` and declares a `Check` for each of its methods. A class outside
+# of this tree and of xDSL that defines such a method gets it wrapped when the class is made: an exception, or a
+# value of another form, is an error that names the operation, the package, and the file and line of the method.
+
+_INSIDE = ("qmlir", "xdsl")
+_IS_CHECKED = "is_checked"
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a method of an interface must return."""
+
+    expected: str
+    """In words; `{results}` and `{operands}` stand for how many the operation has."""
+
+    holds: Callable[[Any, Any], bool]
+    """Takes the operation and the value, of an iterator the list of its values."""
+
+    is_iterator: bool = False
+    """Whether the caller takes an iterator."""
+
+
+def is_each(found: Any, kinds: Any, count: int | None = None) -> bool:
+    """Whether `found` is a list or tuple of `kinds`, with `count` elements."""
+    if not isinstance(found, list | tuple):
+        return False
+    values = cast(list[Any], found)
+    return (count is None or len(values) == count) and all(isinstance(each, kinds) for each in values)
+
+
+def _given(found: object) -> str:
+    if isinstance(found, list | tuple):
+        return f"[{', '.join(map(str, cast(list[object], found)))}]"
+    return "None" if found is None else f"{found} of type {type(found).__name__}"
+
+
+def _guarded(method: FunctionType, check: Check) -> Callable[..., Any]:
+    @wraps(method)
+    def guarded(self: Operation, *arguments: Any) -> Any:
+        try:
+            found: Any = method(self, *arguments)
+            if isinstance(found, Iterator) and check.is_iterator:
+                found = [*cast(Iterator[Any], found)]
+        except DiagnosticException:
+            raise
+        except RAISED as error:  # a package may raise anything
+            text = f"cannot be asked for '{method.__name__}', which raises {one_line(error)}"
+            raise op_error(self, f"{text}{at_code(method, error)}") from error
+        if not check.holds(self, found):
+            expected = check.expected.format(results=len(self.results), operands=len(self.operands))
+            text = f"must return {expected} from '{method.__name__}', but returns {_given(cast(object, found))}"
+            raise op_error(self, f"{' '.join(text.split())}{at_code(method)}")
+        return iter(cast(list[Any], found)) if check.is_iterator else cast(Any, found)
+
+    setattr(guarded, _IS_CHECKED, True)
+    return guarded
+
+
+class Checked:
+    """The base of interfaces whose methods are checked, where a package defines them."""
+
+    CHECKS: ClassVar[Mapping[str, Check]] = {}
+    """The methods of the interface by name."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__module__.partition(".")[0] in _INSIDE:
+            return
+        for base in cls.__mro__:
+            for name, check in cast(Mapping[str, Check], vars(base).get("CHECKS", {})).items():
+                method = vars(cls).get(name)
+                is_abstract = getattr(method, "__isabstractmethod__", False)
+                if isinstance(method, FunctionType) and not is_abstract and not hasattr(method, _IS_CHECKED):
+                    setattr(cls, name, _guarded(method, check))

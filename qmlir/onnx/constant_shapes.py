@@ -1,0 +1,288 @@
+"""Constant shapes: chains of Shape, Gather and Concat evaluated before the model runs, and where a size comes from."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import InterpretationError, VerifyException
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.canonicalize.constants import FOLD_LIMIT, constant_array
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.indexing import ops as indexing
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.movement.ops import slice_indices
+from qmlir.dialects.nn.normalization import ops as normalization
+from qmlir.dialects.nn.pooling import ops as pooling
+from qmlir.dialects.nn.shapes import ops as shapes
+from qmlir.dialects.nn.softmax import ops as softmax
+from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.evaluation import evaluate
+from qmlir.text.elements import dense_dtype
+
+# What can be told of small lists of integers before the model runs: chains of Shape, Gather, Concat and the like.
+#
+# `(None, 3, 224)` is a list of three numbers of which the first is not known. A Reshape to such a list needs no list
+# at run time. A list that is known throughout becomes a constant, so what is computed from it alone folds.
+
+Known = tuple[int | None, ...]
+"""The numbers of a tensor of integers in row-major order, `None` for each that is not known."""
+
+Lookup = Callable[[SSAValue], Known | None]
+Numbers = Array
+"""Known numbers in the shape of their tensor: Python's integers, and `None`."""
+
+Rule = Callable[[Any, Lookup], Sequence[Numbers] | None]
+"""What is known of the results of an operation."""
+
+CANNOT = (InterpretationError, VerifyException, ValueError, IndexError)
+"""What an operation raises that cannot be computed: it will say so itself when the model runs."""
+
+
+def _numbers(value: SSAValue, known: Lookup) -> Numbers | None:
+    """What is known of the elements of `value`; `None` where they are no integers, or too many or of an open number."""
+    shape = shape_of(value)
+    if not isinstance(element_of(value), IntegerType) or DYNAMIC_INDEX in shape or math.prod(shape) > FOLD_LIMIT:
+        return None
+    found = known(value)
+    return np.array((None,) * math.prod(shape) if found is None else found, dtype=np.object_).reshape(shape)
+
+
+def _is_open(numbers: Numbers) -> npt.NDArray[np.bool_]:
+    """Where numbers are not known."""
+    return np.array([number is None for number in numbers.flat], dtype=np.bool_).reshape(numbers.shape)
+
+
+def _sizes(sizes: Sequence[int]) -> Numbers:
+    return np.array([None if size == DYNAMIC_INDEX else size for size in sizes], dtype=np.object_)
+
+
+def _shape(op: shapes.ShapeOp, known: Lookup) -> Sequence[Numbers]:
+    return [_sizes(shape_of(op.input)[op.bounds])]
+
+
+def _size(op: shapes.SizeOp, known: Lookup) -> Sequence[Numbers] | None:
+    sizes = shape_of(op.input)
+    return None if DYNAMIC_INDEX in sizes else [np.array(math.prod(sizes), dtype=np.object_)]
+
+
+def _moved(op: NnOp, known: Lookup) -> Sequence[Numbers] | None:
+    """Movement takes what is not known along; where it goes must be known."""
+    arrays: list[Numbers] = []
+    for value, slot in op.operands_with_slots():
+        numbers = _numbers(value, known)
+        if numbers is None or (slot is None and _is_open(numbers).any()):
+            return None
+        arrays.append(numbers if slot is not None else numbers.astype(np.int64))
+    return evaluate(op, arrays)
+
+
+def _written(op: indexing.ScatteringOp, known: Lookup) -> Sequence[Numbers] | None:
+    return _moved(op, known) if op.reduction.data == "none" else None
+
+
+def _elementwise(op: NnOp, known: Lookup) -> Sequence[Numbers] | None:
+    """An element of the result is known where those of all operands are."""
+    arrays: list[Numbers] = []
+    is_open: npt.NDArray[np.bool_] = np.zeros((), dtype=np.bool_)
+    for value in op.operands:
+        numbers = _numbers(value, known)
+        if numbers is None:
+            return None
+        opens = _is_open(numbers)
+        is_open = is_open | opens
+        # Any number will do for one that is not known: what comes of it is dropped. 1 divides.
+        arrays.append(np.where(opens, 1, numbers).astype(dense_dtype(element_of(value))))
+    results = evaluate(op, arrays)
+    return None if results is None else [_opened(result, is_open) for result in results]
+
+
+def _opened(numbers: Numbers, is_open: npt.NDArray[np.bool_]) -> Numbers:
+    """`numbers` without those that are not known."""
+    found = numbers.astype(np.object_)
+    found[np.broadcast_to(is_open, found.shape)] = None
+    return found
+
+
+def _where(op: elementwise.WhereOp, known: Lookup) -> Sequence[Numbers] | None:
+    condition, lhs, rhs = (_numbers(value, known) for value in op.operands)
+    if condition is None or lhs is None or rhs is None:
+        return None
+    return [_opened(np.where(condition.astype(np.bool_), lhs, rhs), _is_open(condition))]
+
+
+_RULES: Sequence[tuple[type[Operation], Rule]] = (
+    (shapes.ShapeOp, _shape),
+    (shapes.SizeOp, _size),
+    (movement.MovementOp, _moved),
+    (movement.ConcatOp, _moved),
+    (movement.SplitOp, _moved),
+    (indexing.GatheringOp, _moved),
+    (indexing.ScatteringOp, _written),
+    (elementwise.UnaryOp, _elementwise),
+    (elementwise.BinaryOp, _elementwise),
+    (elementwise.CastOp, _elementwise),
+    (elementwise.WhereOp, _where),
+)
+
+
+def known_results(op: Operation, known: Lookup) -> Iterable[tuple[SSAValue, Known]]:
+    """The results of `op` of which something is known, and what."""
+    rule = next((rule for operation, rule in _RULES if isinstance(op, operation)), None)
+    is_told = isinstance(op, shapes.ShapeOp | shapes.SizeOp) or any(known(value) for value in op.operands)
+    if rule is None or not is_told or not all(isinstance(element_of(result), IntegerType) for result in op.results):
+        return
+    try:
+        results = rule(op, known)
+    except CANNOT:
+        return
+    for result, numbers in zip(op.results, results or (), strict=False):
+        if numbers.size <= FOLD_LIMIT and not (numbers.size and _is_open(numbers).all()):
+            yield result, tuple(None if number is None else int(number) for number in numbers.flat)
+
+
+# Where a size comes from: a list of sizes at run time may hold those of a tensor that is at hand.
+#
+# `x.reshape(x.size(0), -1)` comes as a list whose first number is unknown; that it is the size of axis 0 of `x`
+# tells the other one. A size is followed through the operations that make the list, and from there through those
+# that leave an axis of a tensor as it is.
+
+Dimension = tuple[SSAValue, int]
+"""An axis of a tensor."""
+
+
+@dataclass(frozen=True)
+class Copied:
+    """The size of an axis of the data."""
+
+    axis: int
+
+
+def resolved_sizes(before: Sequence[int], after: Sequence[int | Copied]) -> list[int]:
+    """The sizes after a reshape of data of shape `before`, with the one that is open where the others tell it."""
+    taken = {size.axis for size in after if isinstance(size, Copied)}
+    sizes = [before[size.axis] if isinstance(size, Copied) else size for size in after]
+    if len(taken) != sum(isinstance(size, Copied) for size in after):
+        return sizes
+    rest = [size for axis, size in enumerate(before) if axis not in taken]
+    others = [size for size in after if not isinstance(size, Copied)]
+    if DYNAMIC_INDEX in rest or others.count(DYNAMIC_INDEX) != 1:
+        return sizes
+    count, known = math.prod(rest), math.prod(size for size in others if size != DYNAMIC_INDEX)
+    # A copied size of 0 would leave any number of elements open.
+    if known == 0 or count % known:
+        return sizes
+    open_place = next(place for place, size in enumerate(after) if size == DYNAMIC_INDEX)
+    return [count // known if place == open_place else size for place, size in enumerate(sizes)]
+
+
+# Through the operations that make a list of sizes
+
+
+def _listed(op: Operation, place: int) -> tuple[SSAValue, int] | Dimension | None:
+    """The list, and the place in it, that `place` of the result of `op` is taken from."""
+    match op:
+        case movement.ReshapeOp() | movement.SqueezeOp() | movement.UnsqueezeOp() | elementwise.CastOp():
+            return op.input, place
+        case movement.ConcatOp():
+            for value in op.inputs:
+                length = math.prod(shape_of(value))
+                if length < 0:
+                    return None
+                if place < length:
+                    return value, place
+                place -= length
+            return None
+        case indexing.GatherOp():
+            indices = constant_array(op.indices)
+            if indices is None or len(shape_of(op.input)) != 1:
+                return None
+            index = int(indices.reshape(-1)[place])
+            return op.input, index % shape_of(op.input)[0]
+        case movement.SliceOp():
+            if len(shape_of(op.input)) != 1 or not all(op.is_known(name) for name in op.PARAMETERS):
+                return None
+            starts, ends, _, steps = op.bounds()
+            size = shape_of(op.input)[0]
+            return op.input, slice_indices(size, starts[0], ends[0], steps[0])[place]
+        case _:
+            return None
+
+
+def _dimension(value: SSAValue, place: int) -> Dimension | None:
+    """The axis whose size is the number at `place` of a list."""
+    while isinstance(value.owner, Operation):
+        op = value.owner
+        if isinstance(op, shapes.ShapeOp):
+            return op.input, range(len(shape_of(op.input)))[op.bounds][place]
+        source = _listed(op, place)
+        if source is None:
+            return None
+        value, place = source
+    return None
+
+
+# Through the operations that leave an axis of a tensor as it is
+
+
+def _unchanged(op: Operation, axis: int) -> Dimension | None:
+    """The axis of an operand whose size is that of `axis` of the one result of `op`."""
+    match op:
+        case elementwise.UnaryOp() | elementwise.CastOp() | softmax.SoftmaxLikeOp():
+            return op.input, axis
+        case normalization.NormOp():
+            return op.operands[0], axis
+        case contraction.BiasedContractionOp() | pooling.PoolOp() | pooling.GlobalPoolOp() if axis == 0:
+            return op.operands[0], axis
+        case contraction.FullyConnectedOp() if axis < len(shape_of(op.data)) - 1:
+            return op.data, axis
+        case contraction.MatMulOp() if axis < len(shape_of(op.lhs)) - 1 and len(shape_of(op.rhs)) == 2:
+            return op.lhs, axis
+        case movement.TransposeOp():
+            return op.input, op.order[axis]
+        case movement.ConcatOp() if axis != op.axis.value.data % len(shape_of(op.result)):
+            return op.inputs[0], axis
+        case movement.ReshapeOp():
+            return _through_reshape(op.input, shape_of(op.input), shape_of(op.result))
+        case _:
+            return None
+
+
+def _through_reshape(value: SSAValue, before: Sequence[int], after: Sequence[int]) -> Dimension | None:
+    """The one unknown size before a reshape that leaves one open: they are the same where all others are."""
+    if before.count(DYNAMIC_INDEX) != 1 or after.count(DYNAMIC_INDEX) != 1:
+        return None
+    counts = [math.prod(size for size in sizes if size != DYNAMIC_INDEX) for sizes in (before, after)]
+    return (value, before.index(DYNAMIC_INDEX)) if counts[0] == counts[1] != 0 else None
+
+
+def _origin(dimension: Dimension) -> Dimension:
+    """The axis furthest back that has the same size."""
+    value, axis = dimension
+    while isinstance(value.owner, Operation) and len(value.owner.results) == 1:
+        source = _unchanged(value.owner, axis)
+        if source is None:
+            break
+        value, axis = source
+    return value, axis
+
+
+def size_source(sizes: SSAValue, place: int, data: SSAValue) -> int | None:
+    """The axis of `data` whose size is the number at `place` of the list `sizes`, `None` where that is not known.
+
+    Only axes whose size is not known are of interest; of several axes the one at the same place comes first.
+    """
+    named = _dimension(sizes, place)
+    if named is None:
+        return None
+    origin = _origin(named)
+    axes = [axis for axis, size in enumerate(shape_of(data)) if size == DYNAMIC_INDEX]
+    axes.sort(key=lambda axis: axis != place)
+    return next((axis for axis in axes if _origin((data, axis)) == origin), None)

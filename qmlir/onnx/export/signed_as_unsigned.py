@@ -1,0 +1,267 @@
+"""Signed integers of 8 bits held as unsigned ones, 128 higher, zero points with them: the same real values.
+
+ONNX Runtime's products of signed data are not for every session. With `session.x64quantprecision` it makes weights
+beyond 64 unsigned, fails where several nodes share one (`AddInitializer` refuses the second `…_s8_2_u8`, in
+core/optimizer/qdq_transformer/avx2_weight_s8_to_u8.cc), and has QGemm, QLinearMatMul and QLinearConv of signed data for
+signed weights only; without it, products of signed data saturate at 16 bits on x86 CPUs without VNNI
+(MlasGemmU8S8KernelAvx2 in core/mlas/lib/platform.cpp), those of two unsigned factors on none. And in Q/DQ models it
+makes what it can unsigned itself (qdq_s8_to_u8.cc), which leaves operations between the two that it fuses no longer.
+
+Operations compute with `q - z`, so an operation means the same on shifted integers: it is written as its twin on
+shifted types. Inputs and outputs of the model keep their types. With `exact=False`, so do the factors on the right that
+are constants of one product: every session loads them, other tools expect them, and CPUs with VNNI multiply them
+faster.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import BytesAttr, DictionaryAttr, IntAttr, IntegerType, Signedness, TensorType, i8, i32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from qmlir.arithmetic.requantization import Mode
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction.ops import ContractionOp
+from qmlir.dialects.nn.evaluation.parameters import requantization_of
+from qmlir.dialects.nn.recurrent.ops import DynamicLstmOp
+from qmlir.dialects.quant.ops import CastOperation, StorageCastOp
+from qmlir.dialects.quant.types import AnyQuantizedType, StoredType, UniformQuantizedType
+from qmlir.ir.builtin_types import element_of, ranked_tensor, tensor
+from qmlir.onnx.export.emission import Outgoing, Settings, container
+from qmlir.text.weights import ExternalWeightsAttr
+
+UNSIGNED = IntegerType(8, Signedness.UNSIGNED)
+"""What holds shifted integers."""
+
+RIGHT: Mapping[type[Operation], tuple[int, ...]] = {ContractionOp: (1,), DynamicLstmOp: (1, 2)}
+"""Which operands of a product are factors on the right."""
+
+
+def _right_factors(op: Operation) -> tuple[int, ...]:
+    return next((places for kind, places in RIGHT.items() if isinstance(op, kind)), ())
+
+
+def has_twin(element: Attribute) -> bool:
+    """Whether values of these elements can be held as unsigned integers instead of signed ones of 8 bits."""
+    return isinstance(element, AnyQuantizedType | UniformQuantizedType) and container(element) == i8
+
+
+def offset(element: StoredType) -> int:
+    """By how much the twin's integers are higher."""
+    return 1 << (element.bits - 1)
+
+
+def twin_element(element: Attribute) -> Attribute:
+    """The unsigned type of the same real values; of a type that has none, the type itself."""
+    if not has_twin(element):
+        return element
+    assert isinstance(element, AnyQuantizedType | UniformQuantizedType)
+    shift = offset(element)
+    changed: dict[str, Attribute] = {
+        "storage": IntegerType(element.bits, Signedness.UNSIGNED),
+        "storage_minimum": IntAttr(element.storage_min + shift),
+        "storage_maximum": IntAttr(element.storage_max + shift),
+    }
+    if isinstance(element, UniformQuantizedType):
+        changed["zero_point_bytes"] = BytesAttr((element.zero_points + shift).astype("<i8").tobytes())
+    names = [name for name, *_ in element.get_irdl_definition().parameters]
+    return element.new([changed.get(name, own) for name, own in zip(names, element.parameters, strict=True)])
+
+
+def _twin_type(type_: Attribute) -> Attribute:
+    ranked = ranked_tensor(type_)
+    if ranked is None or not has_twin(element := ranked.get_element_type()):
+        return type_
+    return TensorType(cast(Any, twin_element(element)), ranked.get_shape())
+
+
+def _has_twin(value: SSAValue) -> bool:
+    return ranked_tensor(value.type) is not None and has_twin(element_of(value))
+
+
+# Which values
+
+
+def _is_kept_factor(value: SSAValue) -> bool:
+    """Whether a value is a constant that is the factor on the right of one product, and nothing else."""
+    use = value.get_unique_use()
+    return isinstance(value.owner, ConstantOp) and use is not None and use.index in _right_factors(use.operation)
+
+
+def _keeps_factors(settings: Settings) -> bool:
+    """Whether constants that are the factor on the right of one product stay signed."""
+    return settings.exact is False
+
+
+def _wants_unsigned(op: Operation, packed: Mapping[SSAValue, int], settings: Settings) -> bool:
+    """Whether ONNX Runtime has an operator for unsigned integers only: of a product of signed ones, or of mixed ones.
+
+    What is packed it dequantizes.
+    """
+    if not isinstance(op, NnOp):
+        return False
+    if op.components is not None:
+        return any(map(has_twin, op.components.data.values())) or any(map(_has_twin, op.data_operands()))
+    if not (right := _right_factors(op)):
+        return False
+    factors = op.operands[: max(right) + 1]
+    if any(value in packed for value in factors):
+        return False
+    return any(map(_has_twin, op.results)) or any(
+        _has_twin(value) and not (_keeps_factors(settings) and _is_kept_factor(value)) for value in factors
+    )
+
+
+def unsigned_values(function: FuncOp, settings: Settings, packed: Mapping[SSAValue, int]) -> set[SSAValue]:
+    """The values that are held unsigned: where there are products of signed integers, all that may be.
+
+    Not the function's arguments and results, not what is packed, and with `exact=False` not the factors on the right
+    that every session takes signed.
+    """
+    ops = list(function.body.block.ops)
+    if settings.signed or not any(_wants_unsigned(op, packed, settings) for op in ops):
+        return set()
+    returned = set(ops[-1].operands)
+    return {
+        result
+        for op in ops
+        for result in op.results
+        if _has_twin(result)
+        and result not in returned
+        and result not in packed
+        and not (_keeps_factors(settings) and _is_kept_factor(result))
+    }
+
+
+# Writing
+
+
+def shifted_constant(op: ConstantOp) -> ConstantOp:
+    """The constant of the twin's type."""
+    type_ = tensor(op.result.type)
+    element = type_.get_element_type()
+    assert isinstance(element, StoredType)
+    stored = (op.array.astype(np.int16) + offset(element)).astype(np.uint8)
+    return ConstantOp.of(stored, tensor(_twin_type(type_)))
+
+
+def means_its_storage(op: Operation) -> bool:
+    """Whether an operation computes with the stored integers as they are, or adds zero points before it rounds."""
+    return isinstance(op, StorageCastOp) or (isinstance(op, NnOp) and requantization_of(op)[0] is Mode.QLINEAR)
+
+
+def shifted(out: Outgoing, name: str, element: Attribute, *, up: bool, output: str | None = None) -> str:
+    """Integers held signed as unsigned ones, or back."""
+    assert isinstance(element, StoredType)
+    number = offset(element) if up else -offset(element)
+    higher = out.node("Add", [out.cast(name, i32), out.constant(number, i32)])
+    return out.cast(higher, UNSIGNED if up else i8, output)
+
+
+@dataclass
+class Twin:
+    """An operation on the types that its values are held in, and what is to be done before and after it."""
+
+    source: Operation
+    op: Operation
+    names: dict[SSAValue, str]
+    """Of the operands of `op`."""
+
+    raised: list[SSAValue] = field(default_factory=list[SSAValue])
+    """Operands of `source` that are held signed and needed unsigned."""
+
+    lowered: list[SSAValue] = field(default_factory=list[SSAValue])
+    """Operands of `source` that are held unsigned and needed signed."""
+
+    operands: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """The operands of `source`, and what `op` has for them."""
+
+    is_unsigned: bool = False
+    """Whether the results of `op` are unsigned where they have a twin."""
+
+    @staticmethod
+    def of(
+        op: Operation,
+        settings: Settings,
+        names: Mapping[SSAValue, str],
+        unsigned: AbstractSet[SSAValue],
+        packed: Mapping[SSAValue, int],
+    ) -> "Twin | None":
+        """The twin of an operation; `None` where it is written as it is."""
+        values = [*op.operands, *op.results]
+        found = [value for value in values if _has_twin(value)]
+        held = any(value in unsigned for value in found)
+        if means_its_storage(op) or not isinstance(op, NnOp | CastOperation):
+            if not held:
+                return None
+            twin = Twin(op, op, dict(names), operands={value: value for value in op.operands})
+            twin.lowered = [value for value in dict.fromkeys(op.operands) if value in unsigned]
+            return twin
+        if not held and (settings.signed or not _wants_unsigned(op, packed, settings)):
+            return None
+        twin = Twin(op, op, {}, is_unsigned=True)
+        for place, value in enumerate(op.operands):
+            if value in twin.operands:
+                continue
+            is_kept = value in packed or (
+                value not in unsigned and place in _right_factors(op) and isinstance(value.owner, ConstantOp)
+            )
+            twin.operands[value] = value if is_kept or not _has_twin(value) else _stand_in(value)
+            twin.names[twin.operands[value]] = names[value]
+            if twin.operands[value] is not value and value not in unsigned:
+                twin.raised.append(value)
+        twin.op = _with_twin_types(op, [twin.operands[value] for value in op.operands])
+        return twin
+
+    def before(self, out: Outgoing) -> None:
+        """Write what brings the operands into the types that are needed."""
+        for value in self.raised:
+            self.names[self.operands[value]] = shifted(out, out.names[value], element_of(value), up=True)
+        for value in self.lowered:
+            self.names[value] = shifted(out, out.names[value], element_of(value), up=False)
+
+    def inner_names(self, out: Outgoing, unsigned: AbstractSet[SSAValue]) -> list[str]:
+        """The names that `op` gives its results."""
+        return [
+            f"{out.outputs[0]}/held_{result.index}" if self._changes(result, unsigned) else name
+            for result, name in zip(self.source.results, out.outputs, strict=True)
+        ]
+
+    def after(self, out: Outgoing, inner: list[str], unsigned: AbstractSet[SSAValue]) -> None:
+        """Write what brings the results into the types in which they are held."""
+        for result, name, own in zip(self.source.results, inner, out.outputs, strict=True):
+            if self._changes(result, unsigned):
+                shifted(out, name, element_of(result), up=not self.is_unsigned, output=own)
+
+    def _changes(self, result: SSAValue, unsigned: AbstractSet[SSAValue]) -> bool:
+        return _has_twin(result) and (result in unsigned) != self.is_unsigned
+
+    def discard(self) -> None:
+        """Take the twin away: it uses the operands that are kept as long as it is there."""
+        if self.op is not self.source:
+            self.op.drop_all_references()
+
+
+def _stand_in(value: SSAValue) -> SSAValue:
+    """A value of the twin's type: the shifted constant where it is one, so that exporters see its numbers."""
+    if isinstance(value.owner, ConstantOp) and not isinstance(value.owner.value, ExternalWeightsAttr):
+        return shifted_constant(value.owner).result
+    return Block(arg_types=[_twin_type(value.type)]).args[0]
+
+
+def _with_twin_types(op: Operation, operands: list[SSAValue]) -> Operation:
+    properties = dict(op.properties)
+    if isinstance(op, NnOp) and op.components is not None:
+        found = {role: twin_element(type_) for role, type_ in op.components.data.items()}
+        properties["components"] = DictionaryAttr(found)
+    return type(op).create(
+        operands=operands,
+        result_types=[_twin_type(result.type) for result in op.results],
+        properties=properties,
+        attributes=dict(op.attributes),
+    )

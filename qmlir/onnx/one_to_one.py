@@ -1,0 +1,201 @@
+"""Operators that are one operation: a row serves the importer and the exporter.
+
+Inputs are operands, or integers that are a property where they are known; attributes are properties. An operator with
+more cases has functions under `operators/`; where only one direction has more, the other one is a row (`EXPORTED`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.dialects.builtin import IntegerAttr, i1
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
+
+from qmlir.dialects.calib.ops import ObserveOp
+from qmlir.dialects.nn.activations import ops as activations
+from qmlir.dialects.nn.attention import ops as attention
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.contraction import ops as einsum
+from qmlir.dialects.nn.dynamic import ops as dynamic
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.expansion import ops as expansion
+from qmlir.dialects.nn.indexing import ops as indexing
+from qmlir.dialects.nn.logic import ops as logic
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.normalization import ops as normalization
+from qmlir.dialects.nn.pooling import ops as pooling
+from qmlir.dialects.nn.reduction import ops as reduction
+from qmlir.dialects.nn.selection import ops as selection
+from qmlir.dialects.nn.sequence import ops as sequence
+from qmlir.dialects.nn.shapes import ops as shapes
+from qmlir.dialects.nn.softmax import ops as softmax
+from qmlir.dialects.nn.strings import ops as text
+from qmlir.ir.interfaces import ReadsShapesOnly, Slot
+from qmlir.onnx.export.emission import WINDOWS, Exporter, Outgoing, attribute_names, attributes_of
+from qmlir.onnx.node import Importer, Node
+
+
+@dataclass(frozen=True)
+class Mirrored:
+    """An ONNX operator and the operation that it is."""
+
+    op_type: str
+    operation: type[IRDLOperation]
+    attributes: str = ""
+    """The attributes that are properties, `"axis keepdims=keep_dims"`: the property is named where its name differs."""
+
+    inputs: str = ""
+    """The operands and parameters that the inputs are, where their order is not that of the operation's operands."""
+
+    since: int = 0
+    """The first operator set with the operator, where an export may be older."""
+
+    def _inputs(self) -> Sequence[str]:
+        definitions = self.operation.get_irdl_definition().operands
+        return self.inputs.split() or [name.removesuffix("_value") for name, _ in definitions]
+
+    def imported(self, node: Node) -> SSAValue | Sequence[SSAValue]:
+        """The importer.
+
+        What an operation only moves, or reads the shape of, may be quantized; other operands are plain: to ONNX, a
+        quantized value is its integers.
+        """
+        operation = cast(type[NnOp], self.operation)
+        definition, slots = operation.get_irdl_definition(), operation.SLOTS
+        reads_shapes = operation.has_trait(ReadsShapesOnly)
+        kinds = dict(definition.operands)
+        operands: dict[str, Any] = {}
+        properties: dict[str, Any] = {}
+        for place, name in enumerate(self._inputs()):
+            if name in operation.PARAMETERS:
+                is_scalar = name in operation.SCALARS
+                properties[name] = node.moved_parameter(name, place, is_scalar=is_scalar)
+                continue
+            takes_quantized = reads_shapes or (
+                slots.shares_parameters and slots.operands.get(name, Slot.INPUT) is not None
+            )
+            read: Callable[[int], SSAValue] = node.quantized if takes_quantized else node.input
+            if isinstance(kinds[name], OptionalDef) and (place >= len(node.inputs) or node.inputs[place] is None):
+                continue
+            is_variadic = isinstance(kinds[name], VariadicDef) and not isinstance(kinds[name], OptionalDef)
+            operands[name] = [read(each) for each in range(place, len(node.inputs))] if is_variadic else read(place)
+        for attribute, name in attribute_names(self.attributes).items():
+            value = node.attribute(attribute)
+            # ONNX has no flags, only integers.
+            is_flag = _is_flag(definition.properties[name].default_value)
+            properties[name] = bool(value) if is_flag and value is not None else value
+        op = node.add(operation, *(operands.get(name) for name in kinds), **properties)
+        return op.results
+
+    def exported(self, out: Outgoing, op: Operation) -> None:
+        """The exporter."""
+        out.needs(self.since, self.op_type)
+        names: list[str] = []
+        for name in self._inputs():
+            if isinstance(op, NnOp) and name in op.PARAMETERS:
+                is_scalar = name in op.SCALARS
+                # The axis of a scan that is left out is the first.
+                names.append(out.parameter(name, is_scalar=is_scalar) or (out.constant(0) if is_scalar else ""))
+                continue
+            value: SSAValue | Sequence[SSAValue] | None = getattr(op, name)
+            names += [out.name(value)] if isinstance(value, SSAValue | None) else map(out.name, value)
+        out.node(self.op_type, names, out.outputs, **attributes_of(op, self.attributes))
+
+
+def _is_flag(default: Attribute | None) -> bool:
+    return isinstance(default, IntegerAttr) and cast(IntegerAttr[Any], default).type == i1
+
+
+_PLAIN: Mapping[str, type[NnOp]] = {
+    "Abs": elementwise.AbsOp, "Neg": elementwise.NegOp, "Sqrt": elementwise.SqrtOp, "Exp": elementwise.ExpOp,
+    "Log": elementwise.LogOp, "Reciprocal": elementwise.ReciprocalOp, "Erf": elementwise.ErfOp,
+    "Sin": elementwise.SinOp, "Cos": elementwise.CosOp, "Tan": elementwise.TanOp, "Asin": elementwise.AsinOp,
+    "Acos": elementwise.AcosOp, "Atan": elementwise.AtanOp, "Sinh": elementwise.SinhOp, "Cosh": elementwise.CoshOp,
+    "Asinh": elementwise.AsinhOp, "Acosh": elementwise.AcoshOp, "Atanh": elementwise.AtanhOp,
+    "Floor": elementwise.FloorOp, "Ceil": elementwise.CeilOp, "Round": elementwise.RoundOp, "Sign": elementwise.SignOp,
+    "Add": elementwise.AddOp, "Sub": elementwise.SubOp, "Mul": elementwise.MulOp, "Div": elementwise.DivOp,
+    "Equal": elementwise.EqualOp, "Greater": elementwise.GreaterOp, "GreaterOrEqual": elementwise.GreaterOrEqualOp,
+    "Less": elementwise.LessOp, "LessOrEqual": elementwise.LessOrEqualOp, "Where": elementwise.WhereOp,
+    "And": logic.AndOp, "Or": logic.OrOp, "Xor": logic.XorOp, "Not": logic.NotOp, "IsNaN": logic.IsNaNOp,
+    "BitwiseAnd": logic.BitwiseAndOp, "BitwiseOr": logic.BitwiseOrOp, "BitwiseXor": logic.BitwiseXorOp,
+    "BitwiseNot": logic.BitwiseNotOp, "Relu": activations.ReluOp, "Sigmoid": activations.SigmoidOp,
+    "HardSwish": activations.HardSwishOp, "Mish": activations.MishOp, "Tanh": activations.TanhOp,
+    "Softplus": activations.SoftplusOp, "Softsign": activations.SoftsignOp, "NonZero": selection.NonZeroOp,
+    "GlobalAveragePool": pooling.GlobalAveragePoolOp, "GlobalMaxPool": pooling.GlobalMaxPoolOp,
+    "StringConcat": text.StringConcatOp, "Size": shapes.SizeOp, "Squeeze": movement.SqueezeOp,
+    "Unsqueeze": movement.UnsqueezeOp, "Slice": movement.SliceOp, "Tile": expansion.TileOp,
+    "DynamicQuantizeLinear": dynamic.DynamicQuantizeOp,
+}  # fmt: skip
+
+_REDUCTIONS: Mapping[str, type[NnOp]] = {
+    "ReduceSum": reduction.ReduceSumOp, "ReduceMean": reduction.ReduceMeanOp, "ReduceMax": reduction.ReduceMaxOp,
+    "ReduceMin": reduction.ReduceMinOp, "ReduceProd": reduction.ReduceProdOp, "ReduceL1": reduction.ReduceL1Op,
+    "ReduceL2": reduction.ReduceL2Op, "ReduceLogSum": reduction.ReduceLogSumOp,
+    "ReduceLogSumExp": reduction.ReduceLogSumExpOp, "ReduceSumSquare": reduction.ReduceSumSquareOp,
+}  # fmt: skip
+
+MIRRORED: Sequence[Mirrored] = (
+    *(Mirrored(op_type, operation) for op_type, operation in _PLAIN.items()),
+    Mirrored("LeakyRelu", activations.LeakyReluOp, "alpha"),
+    Mirrored("ThresholdedRelu", activations.ThresholdedReluOp, "alpha"),
+    Mirrored("Elu", activations.EluOp, "alpha"),
+    Mirrored("Celu", activations.CeluOp, "alpha"),
+    Mirrored("Selu", activations.SeluOp, "alpha gamma"),
+    Mirrored("HardSigmoid", activations.HardSigmoidOp, "alpha beta"),
+    Mirrored("IsInf", logic.IsInfOp, "detect_negative detect_positive"),
+    Mirrored("Einsum", einsum.EinsumOp, "equation"),
+    Mirrored("GlobalLpPool", pooling.GlobalLpPoolOp, "p"),
+    Mirrored("InstanceNormalization", normalization.InstanceNormOp, "epsilon"),
+    Mirrored("LRN", normalization.LocalResponseNormOp, "size alpha beta bias"),
+    Mirrored("ArgMax", reduction.ArgMaxOp, "axis keepdims=keep_dims select_last_index"),
+    Mirrored("ArgMin", reduction.ArgMinOp, "axis keepdims=keep_dims select_last_index"),
+    Mirrored("CumSum", reduction.CumSumOp, "exclusive reverse"),
+    Mirrored("CumProd", reduction.CumProdOp, "exclusive reverse", since=26),
+    Mirrored("Concat", movement.ConcatOp, "axis"),
+    Mirrored("DepthToSpace", movement.DepthToSpaceOp, "mode blocksize=block_size"),
+    Mirrored("Gather", indexing.GatherOp, "axis"),
+    Mirrored("GatherElements", indexing.GatherElementsOp, "axis"),
+    Mirrored("GatherND", indexing.GatherNDOp, "batch_dims"),
+    Mirrored("ScatterElements", indexing.ScatterElementsOp, "axis reduction"),
+    Mirrored("ScatterND", indexing.ScatterNDOp, "reduction"),
+    Mirrored("OneHot", indexing.OneHotOp, "axis", inputs="indices depth values"),
+    Mirrored("Unique", selection.UniqueOp, "axis sorted=sorted_values"),
+    Mirrored("ReverseSequence", selection.ReverseSequenceOp, "batch_axis time_axis"),
+    Mirrored("Shape", shapes.ShapeOp, "start end"),
+    Mirrored("StringSplit", text.StringSplitOp, "delimiter maxsplit=max_split"),
+    *(Mirrored(op_type, kind, "keepdims=keep_dims noop_with_empty_axes") for op_type, kind in _REDUCTIONS.items()),
+)
+
+EXPORTED: Sequence[Mirrored] = (
+    Mirrored("Pow", elementwise.PowOp),
+    Mirrored("Min", elementwise.MinOp),
+    Mirrored("Max", elementwise.MaxOp),
+    Mirrored("PRelu", activations.PReluOp),
+    Mirrored("RotaryEmbedding", attention.RotaryEmbeddingOp, "interleaved rotary_embedding_dim=size", since=23),
+    Mirrored("Conv", contraction.ConvOp, WINDOWS),
+    Mirrored("ConvTranspose", contraction.ConvTransposeOp, f"{WINDOWS} output_padding"),
+    Mirrored("LogSoftmax", softmax.LogSoftmaxOp, "axis"),
+    Mirrored("Hardmax", softmax.HardmaxOp, "axis"),
+    Mirrored("Expand", expansion.ExpandOp),
+    Mirrored("Trilu", expansion.TriluOp, "upper"),
+    Mirrored("Transpose", movement.TransposeOp, "perm=permutation"),
+    Mirrored("SequenceConstruct", sequence.SequenceConstructOp),
+    Mirrored("SequenceInsert", sequence.SequenceInsertOp),
+    Mirrored("SequenceErase", sequence.SequenceEraseOp),
+    Mirrored("SequenceAt", sequence.SequenceAtOp),
+    Mirrored("SequenceLength", sequence.SequenceLengthOp),
+    Mirrored("SplitToSequence", sequence.SplitToSequenceOp, "axis keepdims=keep_dims"),
+    Mirrored("ConcatFromSequence", sequence.ConcatFromSequenceOp, "axis new_axis"),
+    Mirrored("StringNormalizer", text.StringNormalizerOp, "case_change_action=case_change is_case_sensitive stopwords"),
+    # What is recorded, and under which key, is in the metadata of the node.
+    Mirrored("Identity", ObserveOp),
+)
+"""Operators whose import has more cases."""
+
+_SCATTER = Mirrored("Scatter", indexing.ScatterElementsOp, "axis")
+"""What ScatterElements was before version 11."""
+
+IMPORTERS: dict[str, Importer] = {row.op_type: row.imported for row in (*MIRRORED, _SCATTER)}
+EXPORTERS: dict[type[Operation], Exporter] = {row.operation: row.exported for row in (*MIRRORED, *EXPORTED)}

@@ -1,0 +1,144 @@
+"""Checks after each pass: the IR verifies, its text parses to the same module, and it computes the same; bisection."""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import IO, Protocol
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from qmlir.ir.diagnostics import DiagnosticError, op_error
+from qmlir.ir.equivalence import equivalent
+from qmlir.ir.passes import Preservation, preservation_of
+from qmlir.ir.verification import verify
+from qmlir.passmanager.instrumentation import Instrumentation, op_title
+from qmlir.passmanager.pipeline import step_text
+from qmlir.text.printing import PrintOptions, Weights, module_text
+
+# Bisection: only the first passes run, so that a search over their number finds the one that is at fault.
+#
+# LLVM's `-opt-bisect-limit`, with its words: each pass on each operation counts as one.
+
+
+@dataclass
+class Bisection(Instrumentation):
+    """Skips all passes after the first `limit`, and lists to `stream` what runs and what does not; -1: all run."""
+
+    stream: IO[str]
+    limit: int
+    _count: int = field(default=0, init=False)
+
+    def is_skipped(self, step: ModulePass, op: Operation) -> bool:
+        self._count += 1
+        is_skipped = 0 <= self.limit < self._count
+        what = "NOT running" if is_skipped else "running"
+        self.stream.write(f"BISECT: {what} pass ({self._count}) {step_text(step)} on {op_title(op)}\n")
+        return is_skipped
+
+
+# What is checked after each pass: that the IR verifies, and that its text reads back as the same module.
+
+Reparse = Callable[[str], ModuleOp]
+"""Reads a text as the tool reads its input."""
+
+
+class VerifyEach(Instrumentation):
+    """Verifies the operation after each pass, and names the pass that broke it."""
+
+    @contextmanager
+    def around_pass(self, step: ModulePass, op: Operation) -> Generator[None]:
+        yield
+        with naming(step, "after"):
+            verify(op)
+
+
+@dataclass(frozen=True)
+class VerifyRoundtrip(Instrumentation):
+    """Prints and reparses the whole module after each pass and compares the two."""
+
+    reparse: Reparse
+
+    @contextmanager
+    def around_pass(self, step: ModulePass, op: Operation) -> Generator[None]:
+        yield
+        root = op.get_toplevel_object()
+        assert isinstance(root, ModuleOp)  # the pass manager runs on modules
+        with naming(step, "after"):
+            verify_roundtrip(root, self.reparse)
+
+
+def verify_roundtrip(module: ModuleOp, reparse: Reparse) -> None:
+    """Raise `DiagnosticError` unless the short and the generic text of `module` read back as the same module."""
+    for form, generic in (("", False), ("generic ", True)):
+        text = module_text(module, PrintOptions(generic=generic, weights=Weights.INLINE))
+        try:
+            again = reparse(text)
+        except DiagnosticError as error:
+            complaint = f"{error.diagnostic.message}: {_line(text, error)}"
+            raise op_error(module, f"the {form}text that it prints does not parse: {complaint}") from error
+        if not equivalent(module, again):
+            raise op_error(
+                module, f"the {form}text that it prints does not round-trip: parsing it returns another module"
+            )
+
+
+def _line(text: str, error: DiagnosticError) -> str:
+    """The line of `text` that `error` points at."""
+    place = error.diagnostic.location
+    return text.splitlines()[place.line - 1].strip()[:160] if place else ""
+
+
+@contextmanager
+def naming(step: ModulePass, when: str, declared: str = "") -> Generator[None]:
+    """Name the pass in an error, as `(after pass 'cse')`; `declared` says more of the pass."""
+    try:
+        yield
+    except DiagnosticError as error:
+        named = f" ({when} pass '{step.name}'{declared})"
+        raise DiagnosticError(*(replace(each, message=each.message + named) for each in error.diagnostics)) from error
+
+
+# Verification by execution: the module runs before and after each pass, and the pass must preserve what it declares.
+#
+# The caller provides what runs a module.
+
+
+class Executor(Protocol):
+    """Runs modules, and caches the outputs of the last one."""
+
+    def prepare(self, module: ModuleOp) -> None:
+        """Run `module`, unless its outputs are cached. Raises `DiagnosticError` if it does not run."""
+
+    def forget(self) -> None:
+        """The outputs of the module have changed."""
+
+    def check(self, before: ModuleOp, after: ModuleOp, preservation: Preservation) -> None:
+        """Raise `DiagnosticError` if the numbers of `after` differ from `before` by more than `preservation` allows."""
+
+
+@dataclass(frozen=True)
+class VerifyExecution(Instrumentation):
+    """Runs the whole module before and after each pass, and names the first pass that changes a number.
+
+    A pass declares what it preserves (`qmlir.ir.passes`); for `MEANING` nothing is compared.
+    """
+
+    executor: Executor
+
+    @contextmanager
+    def around_pass(self, step: ModulePass, op: Operation) -> Generator[None]:
+        preservation = preservation_of(step)
+        if not preservation.is_held:
+            yield
+            self.executor.forget()
+            return
+        root = op.get_toplevel_object()
+        assert isinstance(root, ModuleOp)  # the pass manager runs on modules
+        with naming(step, "before"):
+            self.executor.prepare(root)
+        original = root.clone()  # shares the weights' bytes
+        yield
+        with naming(step, "after", f", which keeps {preservation}"):
+            self.executor.check(original, root, preservation)

@@ -1,0 +1,194 @@
+"""Types of operands at some of whose numbers an operation has no finite result: a divisor, what a root is taken of.
+
+Every type has a zero point, and so an integer for 0. Limits of the storage that leave it out, and whatever else an
+operation is not defined at, keep the operation defined at every integer: `i8<-127:127>` with the zero point -128 holds
+a divisor above 0. Where values come closer to what is left out than the steps of the type tell apart, no limits help:
+the operation computes in float, and with it what only computes that operand, as it would be rounded before. So it is
+where a periodic function takes numbers of steps that are too coarse.
+"""
+
+import math
+from collections.abc import Container, Iterable, Iterator, Set
+
+import numpy as np
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue, Use
+
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.quant.evaluate import dequantize, quantize
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.float_reasons import FloatCause
+from qmlir.ir.interfaces import Domain, MultipliesAndAdds, Quantizable, Slot
+from qmlir.ir.provenance import describe
+from qmlir.quantization.choice import Basis, Reason
+from qmlir.quantization.decisions import Decisions
+from qmlir.quantization.predicates import adds_up_positive
+from qmlir.quantization.profiles.statistics import observed
+from qmlir.quantization.recipe import Recipe
+from qmlir.quantization.supports import storage_of
+
+
+def _end(type_: UniformQuantizedType, domain: Domain, edge: float, way: int) -> int:
+    """The integer of the first number in the domain from `edge` on: upwards where `way` is 1, downwards for -1."""
+    stored = type_.zero_point + way * (int(np.ceil(edge / type_.scale * way)) - 1)
+    while True:
+        number = np.float32(type_.scale) * np.float32(stored - type_.zero_point)
+        if number * way >= edge * way and bool(domain.holds(np.asarray(number, np.float64))):
+            return stored
+        stored += way
+
+
+def narrowed(type_: UniformQuantizedType, domain: Domain, low: float, high: float) -> UniformQuantizedType | None:
+    """`type_` with such limits that every number of it is in the domain.
+
+    `None` where one of the numbers from `low` to `high` is outside, or would be moved too far: by more than half a step
+    away from a hole, or by a step into an end that belongs to the domain; and where the scale is coarser than allowed.
+    """
+    if (
+        type_.scale > domain.coarsest
+        or not domain.holds(np.array([low, high])).all()
+        or any(low < hole < high for hole in domain.holes)
+    ):
+        return None
+    limits: list[int] = []
+    for way, nearest, end, limit in (
+        (1, low, domain.minimum, type_.storage_min),
+        (-1, high, domain.maximum, type_.storage_max),
+    ):
+        edges = [edge * way for edge in (end, *domain.holes) if np.isfinite(edge) and edge * way <= nearest * way]
+        if edges:
+            edge = max(edges) * way
+            inside = _end(type_, domain, edge, way)
+            moved = (type_.scale * (inside - type_.zero_point) - nearest) * way
+            if inside * way > limit * way:
+                if moved > type_.scale * (0.5 if edge in domain.holes else 1.0):
+                    return None
+                limit = inside
+        limits.append(limit)
+    first, last = limits
+    if first >= last:
+        return None
+    return UniformQuantizedType.per_tensor(
+        type_.storage, type_.expressed_type, type_.scale, type_.zero_point, (first, last)
+    )
+
+
+def _users(members: Iterable[SSAValue], quantized: Container[Operation]) -> Iterator[tuple[Operation, Domain]]:
+    """The quantized operations that are not defined everywhere and take one of `members`, each with the domain."""
+    for member in members:
+        for use in member.uses:
+            op = use.operation
+            if isinstance(op, Quantizable) and op in quantized:
+                domain = list(op.domains())[use.index]
+                if domain is not None:
+                    yield op, domain
+
+
+def _reach(value: SSAValue, reason: Reason) -> tuple[float, float] | None:
+    """The smallest and the largest number of the group of `value`; `None` where neither was observed or is known."""
+    seen = [(each.minimum, each.maximum) for each in reason.ranges]
+    members = reason.members or (value,)
+    seen += [(found.minimum, found.maximum) for found in map(observed, members) if found is not None]
+    if not seen and isinstance(value.owner, Quantizable):
+        fixed = value.owner.quantization_slots().fixed_output
+        seen = [] if fixed is None else [(fixed.minimum, fixed.maximum)]
+    return (min(low for low, _ in seen), max(high for _, high in seen)) if seen else None
+
+
+def _refusal(domain: Domain, type_: UniformQuantizedType, low: float, high: float) -> str:
+    if type_.scale > domain.coarsest:
+        cause, required = FloatCause.COARSE_STEP, {"coarsest": domain.coarsest}
+    else:
+        cause, required = FloatCause.DOMAIN, {"domain": domain}
+    return cause.reason(**required, storage=storage_of(type_), scale=type_.scale, low=low, high=high)
+
+
+def within_domains(
+    value: SSAValue, type_: UniformQuantizedType, decisions: Decisions, quantized: Container[Operation]
+) -> UniformQuantizedType:
+    """`type_`, that of the group of `value`, with such limits that the users of the group are defined everywhere.
+
+    Users for which there are none are noted in `decisions`. A type that the model came with stays as it is.
+    """
+    reason = decisions.reasons[value]
+    reach = None if reason.basis is Basis.GIVEN else _reach(value, reason)
+    for op, domain in _users(reason.members or (value,), quantized) if reach is not None else ():
+        assert reach is not None
+        limited = narrowed(type_, domain, *reach)
+        if limited is None:
+            decisions.undefined[op] = _refusal(domain, type_, *reach)
+        else:
+            type_ = limited
+    return type_
+
+
+def undefined_constants(decisions: Decisions) -> dict[Operation, str]:
+    """The operations that constants, once quantized, leave without a finite result, with the reasons."""
+    found: dict[Operation, str] = {}
+    for (op, place), type_ in decisions.constants.items():
+        domain = list(op.domains())[place] if isinstance(op, Quantizable) else None
+        array = constant_array(op.operands[place])
+        if domain is None or array is None or not array.size:
+            continue
+        if not domain.holds(dequantize(quantize(array, type_), type_)).all():
+            found[op] = _refusal(domain, type_, float(array.min()), float(array.max()))
+    return found
+
+
+# --- What only computes such operands ---------------------------------------------------------------------------------
+
+
+def _has_domain(use: Use) -> bool:
+    op = use.operation
+    return isinstance(op, Quantizable) and list(op.domains())[use.index] is not None
+
+
+def _sums_products(op: Operation) -> bool:
+    """Whether `op` is a contraction; a product of each position with each frequency sums nothing."""
+    if not isinstance(op, MultipliesAndAdds):
+        return False
+    results = sum(math.prod(max(size, 1) for size in shape_of(result)) for result in op.results)
+    return op.multiply_adds() > results
+
+
+def computed_for(function: FuncOp, undefined: Set[Operation]) -> dict[Operation, str]:
+    """The operations that compute the operands at which `undefined` have no result in their types, with the reason.
+
+    The search ends at sums of products in which terms may cancel, and at values that have other readers.
+
+    A rounded sum with 1e-6 is 0 again, and a position rounded to 8 bits has no angle. The powers of a spectrum differ
+    more than 16 bits hold, and so do the bands that are summed of them.
+    """
+    found: dict[Operation, str] = {}
+    for op in reversed(list(function.walk())):
+        uses = [use for result in op.results for use in result.uses]
+        direct = [use.operation for use in uses if use.operation in undefined and _has_domain(use)]
+        through = [use.operation for use in uses if use.operation in found]
+        if not isinstance(op, Quantizable) or op in undefined:
+            continue
+        if _sums_products(op) and not adds_up_positive(op):
+            continue
+        if direct:
+            found[op] = FloatCause.FEEDS_FLOAT.reason(op=describe(direct[0]))
+        elif through and all(use.operation in found or use.operation in undefined for use in uses):
+            found[op] = found[through[0]]
+    return found
+
+
+FLAT_BITS = 8
+"""Results of more bits tell numbers apart below `QuantizationSlots.flat_below`."""
+
+
+def flat_below(members: Iterable[SSAValue], quantized: Container[Operation], recipe: Recipe) -> float:
+    """The number below which all users of `members`, which share a type, give 0: the type needs no codes there."""
+    values = list(members)
+    users = {use.operation for value in values for use in value.uses} - {value.owner for value in values}
+
+    def floor_of(op: Operation) -> float:
+        if not isinstance(op, Quantizable) or op not in quantized:
+            return -math.inf
+        is_wide = any(recipe.wish(op, Slot.OUTPUT).storage.bits > FLAT_BITS for _ in op.results)
+        return -math.inf if is_wide else op.quantization_slots().flat_below
+
+    return min(map(floor_of, users), default=-math.inf)

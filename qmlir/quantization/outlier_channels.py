@@ -1,0 +1,169 @@
+"""Columns: what matrix products of constant weights sum over, and the range of each.
+
+Some columns of a transformer are many times larger than the others: a few of what a norm gives, and single ones of what
+is computed from it, up to the next product. One scale for all columns gives the others few codes. A factor on a column
+is divided out of the weights again, and a sum over columns may be computed in two parts, so that each has its scale.
+Columns are recorded where that may be done.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.schemes import F64
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction.ops import MatMulOp
+from qmlir.dialects.nn.elementwise.ops import BinaryOp, ComparisonOp, UnaryOp
+from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.interfaces import Quantizable
+from qmlir.ir.provenance import origins_of
+from qmlir.quantization.embeddings import is_table
+from qmlir.quantization.profiles.attributes import stats_of
+from qmlir.quantization.profiles.keys import unobserved, uses_behind_observers
+from qmlir.quantization.profiles.statistics import was_infinite
+
+
+def weights_of(op: Operation) -> npt.NDArray[np.float32] | None:
+    """The constant weights of a matrix product as `[columns, channels]`; `None` for any other operation."""
+    if not isinstance(op, MatMulOp):
+        return None
+    array = constant_array(unobserved(op.rhs))
+    if is_table(unobserved(op.rhs)):  # what others read as it is
+        return None
+    if array is None or array.ndim != 2 or array.dtype != np.float32:
+        return None
+    return array.T if op.is_rhs_transposed else array
+
+
+def with_weights(op: MatMulOp, weights: Array) -> ConstantOp:
+    """The constant of other `weights`, `[columns, channels]`, for `op`, with the provenance of its own one."""
+    stored = np.ascontiguousarray(weights.T if op.is_rhs_transposed else weights, np.float32)
+    return constant_like(op.rhs, stored)
+
+
+def constant_like(value: SSAValue, array: Array) -> ConstantOp:
+    """The constant of the elements `array` in the place of the constant `value`."""
+    owner = unobserved(value).owner
+    assert isinstance(owner, ConstantOp)
+    made = ConstantOp.of(np.ascontiguousarray(array), TensorType(element_of(owner.result), array.shape))
+    made.attributes.update(owner.attributes)
+    made.result.name_hint = owner.result.name_hint
+    return made
+
+
+def exchange(op: Operation, place: int, constant: ConstantOp) -> None:
+    """Let `op` read `constant` in the place of another one, which goes where nothing else reads it."""
+    old = op.operands[place].owner
+    Rewriter.insert_op(constant, InsertPoint.before(op))
+    op.operands[place] = constant.result
+    erase_unused(old)
+
+
+def erase_unused(op: Operation | Block) -> None:
+    """Erase a constant that nothing reads."""
+    if isinstance(op, ConstantOp) and not op.result.uses:
+        Rewriter.erase_op(op)
+
+
+def readers(value: SSAValue) -> list[MatMulOp]:
+    """The products with constant weights that sum over the columns of `value`, in order."""
+    uses = [use for use in uses_behind_observers(value) if use.index == 0]
+    found = {use.operation for use in uses if weights_of(use.operation) is not None}
+    blocks = dict.fromkeys(op.parent for op in found)
+    return [op for block in blocks if block is not None for op in block.ops if op in found and isinstance(op, MatMulOp)]
+
+
+def norms_of(function: FuncOp) -> list[Quantizable]:
+    """The norms of rows in `function` whose result is read by products with constant weights."""
+    norms = [op for op in function.walk() if isinstance(op, Quantizable) and op.quantization_slots().normalizes_rows]
+    return [op for op in norms if readers(op.results[0])]
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """What is computed from one input, column by column, up to a product that sums over these columns."""
+
+    operations: tuple[NnOp, ...]
+    """In order: products with constant weights, and what is computed elementwise from their results and constants."""
+
+    last: MatMulOp
+    """The product that sums."""
+
+    @property
+    def values(self) -> list[SSAValue]:
+        """The values that have the columns."""
+        return [op.results[0] for op in self.operations]
+
+
+def _is_by_column(value: SSAValue, count: int) -> bool:
+    """Whether `value` is a constant with one element for each column, or one for all."""
+    array = constant_array(unobserved(value))
+    return array is not None and (array.size == 1 or (array.size == count and array.shape[-1] == count))
+
+
+def hidden_before(last: MatMulOp) -> Hidden | None:
+    """What the data of `last` is computed from, where all of that has the columns of the data, and no other readers."""
+    count, found = shape_of(last.lhs)[-1], set[Operation]()
+    todo = [unobserved(last.lhs)]
+    while todo:
+        op = todo.pop().owner
+        if op in found:
+            continue
+        if not isinstance(op, NnOp) or shape_of(op.results[0])[-1] != count:
+            return None
+        found.add(op)
+        if weights_of(op) is not None:
+            continue
+        if not isinstance(op, UnaryOp | BinaryOp) or isinstance(op, ComparisonOp):
+            return None
+        todo += [unobserved(value) for value in op.operands if not _is_by_column(value, count)]
+    block = last.parent
+    if block is None or count == DYNAMIC_INDEX or any(op.parent is not block for op in found):
+        return None
+    users = {use.operation for op in found for use in uses_behind_observers(op.results[0])}
+    if not users <= found | {last}:
+        return None
+    return Hidden(tuple(op for op in block.ops if op in found and isinstance(op, NnOp)), last)
+
+
+def hidden_of(function: FuncOp) -> Iterator[Hidden]:
+    """What `function` computes column by column from what norms of rows give."""
+    from_norms = {op for norm in norms_of(function) for op in readers(norm.results[0])}
+    for op in function.walk():
+        found = hidden_before(op) if isinstance(op, MatMulOp) and weights_of(op) is not None else None
+        if found is not None and all(each in from_norms for each in found.operations if isinstance(each, MatMulOp)):
+            yield found
+
+
+def recorded_by_column(function: FuncOp) -> set[SSAValue]:
+    """The values of `function` whose columns may be made alike, or parted."""
+    found = {norm.results[0] for norm in norms_of(function)}
+    found |= {value for hidden in hidden_of(function) for value in hidden.values}
+    return {value for value in found if kind_of(element_of(value)) is Kind.FLOAT}
+
+
+def column_ranges(value: SSAValue) -> tuple[F64, F64] | None:
+    """The smallest and the largest observed number of each column; `None` where they were not recorded."""
+    stats = stats_of(value)
+    if stats is None or stats.axis.data != len(shape_of(value)) - 1 or was_infinite(value):
+        return None
+    return stats.axis_minima, stats.axis_maxima
+
+
+def range_of(low: F64, high: F64) -> tuple[float, float]:
+    """The range that columns of these ranges have together, as a type has it: with 0."""
+    return min(0.0, float(low.min(initial=0.0))), max(0.0, float(high.max(initial=0.0)))
+
+
+def named(ops: Sequence[Operation]) -> str:
+    """The names of operations in messages."""
+    return ", ".join("+".join(map(str, origins_of(op))) or op.name for op in ops)

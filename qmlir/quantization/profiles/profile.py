@@ -1,0 +1,413 @@
+"""The profile of a model and its file: readable JSON, and the digest of the model that it belongs to."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from math import inf, isfinite
+from os import PathLike
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.arithmetic.statistics import Statistics
+from qmlir.dialects.calib.ops import ObserveOp
+from qmlir.dialects.nn.base import plain_type
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.decomposition import COMPONENTS
+from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.ir.provenance import origins_of
+from qmlir.ir.signature import inputs_of, outputs_of
+from qmlir.quantization.profiles.keys import functions_of, is_float, unobserved
+from qmlir.text.data import parse_data
+from qmlir.text.files import access, keep_sources, note_sources, path_of
+from qmlir.text.parsing import read_source
+from qmlir.text.tables import Readable, aligned, counted
+from qmlir.text.writing import write_file
+
+# The digest of a model: what tells whether a profile is of this model or of another.
+#
+# Two digests: one of the structure (ports, operations on floats with their provenance, properties and wiring) and
+# one of the weights. Neither knows names of SSA values, observers, ranges in types, or shapes: so a profile is good
+# for every batch size of a model. What is computed from constants alone may be folded, and integers, which hold
+# shapes, may too: neither takes part.
+
+
+@dataclass(frozen=True)
+class ModelDigest:
+    """What a profile keeps of the model that it is of."""
+
+    structure: str
+    weights: str
+    """Empty where the text of the module left weights out."""
+
+
+_FEW = 64
+"""Elements that tell most tensors from one that has a single value."""
+
+
+def _sha256(lines: Iterator[str]) -> str:
+    digest = hashlib.sha256()
+    for line in lines:
+        digest.update(f"{line}\n".encode())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _properties(op: Operation) -> str:
+    """The properties that are not at their defaults, which text leaves out.
+
+    Nor those that may be operands too: as shapes and bounds they can hold the batch size; nor the ranges of parts.
+    """
+    defaults: dict[str, Attribute | None] = {}
+    if isinstance(op, IRDLOperation):
+        defaults = {name: each.default_value for name, each in op.get_irdl_definition().properties.items()}
+    unstable: tuple[str, ...] = (*getattr(op, "PARAMETERS", ()), COMPONENTS)
+    told = (name for name in sorted(op.properties) if name not in unstable)
+    return ", ".join(f"{name} = {op.properties[name]}" for name in told if op.properties[name] != defaults.get(name))
+
+
+def _port_lines(function: FuncOp) -> Iterator[str]:
+    for port in (*inputs_of(function), *outputs_of(function)):
+        tensor = ranked_tensor(port.type)
+        element = port.type if tensor is None else plain_type(tensor.get_element_type())
+        rank = "" if tensor is None else tensor.get_num_dims()
+        yield f"port {port.name} {element} {rank}"
+
+
+def _function_lines(function: FuncOp) -> Iterator[str]:
+    yield f"function {function.sym_name.data}"
+    yield from _port_lines(function)
+    numbers: dict[SSAValue, int] = {}
+    for argument in filter(is_float, function.body.blocks[0].args):
+        numbers[argument] = len(numbers)
+    for op in function.body.walk():
+        operands = [numbers[value] for value in map(unobserved, op.operands) if value in numbers]
+        results = list(filter(is_float, op.results))
+        if isinstance(op, ObserveOp) or not operands or (op.results and not results):
+            continue
+        for result in results:
+            numbers[result] = len(numbers)
+        nodes = "+".join(map(str, origins_of(op)))
+        yield f"{op.name} {nodes} {_properties(op)} {operands}"
+
+
+def _weight_lines(module: ModuleOp) -> Iterator[str]:
+    """One line for each constant; one value for a tensor of equal ones, which may have been expanded or not."""
+    for function in functions_of(module):
+        for op in function.body.walk():
+            if not isinstance(op, ConstantOp) or not is_float(op.result):
+                continue
+            array = op.array
+            flat = array.reshape(-1)
+            # Most tensors differ early, and need not be read as a whole.
+            is_splat = array.size > 0 and all(bool((part == flat[0]).all()) for part in (flat[:_FEW], flat))
+            data = flat[:1].tobytes() if is_splat else array.tobytes()
+            shape = "" if is_splat else "x".join(map(str, array.shape))
+            yield f"{'+'.join(map(str, origins_of(op)))} {shape} {array.dtype} {hashlib.sha256(data).hexdigest()}"
+
+
+def model_digest(module: ModuleOp) -> ModelDigest:
+    """The digest of the structure and of the weights of `module`."""
+    structure = (line for function in functions_of(module) for line in _function_lines(function))
+    try:
+        weights = _sha256(iter(sorted(_weight_lines(module))))
+    except InterpretationError:  # the text left them out
+        weights = ""
+    return ModelDigest(_sha256(structure), weights)
+
+
+# The profile of a model, and its file: JSON that is readable and can be compared.
+#
+# A profile holds recorded statistics of each value by its key (ranges, sums, histograms), and never scales: schemes
+# and calibrators are chosen later. In the file keys are sorted, each value is a block, numbers are exact. What is
+# derived (mean, std) is there for the reader, and must agree with the sums.
+
+FORMAT = "qmlir-profile"
+VERSION = 1
+
+_EXTREME_SAMPLES = "extreme_samples"
+
+_HEAD = ("value", "minimum", "maximum", "mean", "deviation")
+
+_LARGEST_EXPONENT = 1 << 13
+"""Denominators of sums of squares of f64 are at most 2^2148."""
+
+
+class ProfileError(ValueError):
+    """A text is not a profile; the message says why."""
+
+
+def _tool() -> str:
+    return f"qmlir {version('qmlir')}"
+
+
+@dataclass(frozen=True, repr=False)
+class Profile(Readable):
+    """The recorded statistics of each value of a model. It contains no scales; `quantize` chooses them.
+
+    Example:
+        >>> profile = qmlir.profile("docs/examples/digits.onnxtxt", np.eye(4, dtype=np.float32))
+        >>> profile.samples, profile.values["image"].maximum
+        (4, 1.0)
+    """
+
+    model: ModelDigest
+    """Digests of the structure and of the weights of the profiled model."""
+
+    samples: int
+    """Number of samples; 0 if unknown, because the model came with its statistics."""
+
+    values: Mapping[str, Statistics]
+    """Statistics by the key of the value: the name of an input, or the provenance of an operation."""
+
+    passes: str = ""
+    """The pipeline that ran on the model before it was profiled."""
+
+    tool: str = field(default_factory=_tool)
+    """Name and version of the tool that recorded the profile."""
+
+    extreme_samples: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    """The samples with the smallest and the largest element of a value, counted from 0 among all samples that were
+    given. Of a model with a static batch size it is the first sample of the batch. May lack values."""
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the profile to a JSON file, atomically.
+
+        Args:
+            path: The file to write.
+
+        Raises:
+            DiagnosticError: The file cannot be written, or is an input of the profile.
+        """
+        with access():
+            note_sources(self)
+            write_file(path_of(path), self.to_text())
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> "Profile":
+        """Read and check the file of a profile.
+
+        Args:
+            path: The file to read.
+
+        Returns:
+            The profile.
+
+        Raises:
+            DiagnosticError: The file cannot be read, or is not a valid profile.
+        """
+        try:
+            with access() as run:
+                found = Profile.from_text(read_source(path_of(path)))
+                keep_sources(found, run)
+            return found
+        except ProfileError as error:
+            raise text_error(f"cannot read profile '{path}': {error}") from error
+
+    def text(self) -> str:
+        """Format a table of the values.
+
+        Returns:
+            A row for each value in the order of `values`, with its minimum, maximum, mean and standard deviation.
+        """
+        rows = [(key, *_figures(each)) for key, each in self.values.items()]
+        of = f" of {counted(self.samples, 'sample')}" if self.samples else ""
+        head = f"{counted(len(rows), 'value')}{of}\n"
+        table = ["", *aligned([_HEAD, *rows], _HEAD[1:])] if rows else []
+        return head + "".join(f"{line}\n" for line in table)
+
+    def to_text(self) -> str:
+        """Serialize the profile as JSON.
+
+        Returns:
+            The content of the file that `save` writes. Equal profiles have equal text.
+        """
+        return "".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        head = {
+            "format": FORMAT,
+            "model": {"structure": self.model.structure, "weights": self.model.weights},
+            "passes": self.passes,
+            "samples": self.samples,
+            "tool": self.tool,
+        }
+        yield "{\n"
+        for name, content in head.items():
+            yield f"  {_json(name)}: {_json(content)},\n"
+        yield '  "values": {'
+        for place, key in enumerate(sorted(self.values)):
+            yield f"{',' if place else ''}\n    {_json(key)}: {{"
+            entry = _entry(self.values[key])
+            if key in self.extreme_samples:
+                entry[_EXTREME_SAMPLES] = list(self.extreme_samples[key])
+            yield ",".join(f"\n      {_json(name)}: {_json(entry[name])}" for name in sorted(entry))
+            yield "\n    }"
+        yield f'\n  }},\n  "version": {VERSION}\n}}\n'
+
+    @staticmethod
+    def from_text(text: str) -> "Profile":
+        """Parse the text that `to_text` returned.
+
+        Args:
+            text: The JSON text.
+
+        Returns:
+            The profile.
+
+        Raises:
+            ProfileError: The text is not a valid profile. It is a `ValueError` of `qmlir.quantization.profiles.profile`.
+        """
+        found = _parsed(text)
+        if not isinstance(found, dict) or "format" not in found:
+            raise ProfileError(f'missing "format": "{FORMAT}"')
+        head = cast(dict[str, Any], found)
+        if head["format"] != FORMAT:
+            raise ProfileError(f"format must be '{FORMAT}', but got {head['format']!r}")
+        if head.get("version") != VERSION:
+            raise ProfileError(f"unsupported version {head.get('version')!r} (this qmlir reads version {VERSION})")
+        model, values = _of_type(head, "model", dict), _of_type(head, "values", dict)
+        digest = ModelDigest(_of_type(model, "structure", str), _of_type(model, "weights", str))
+        samples = _of_type(head, "samples", int)
+        if samples < 0:
+            raise ProfileError(f"samples must be >= 0, but got {samples}")
+        extremes = {key: known for key, entry in values.items() if (known := _extreme_samples(key, entry))}
+        statistics = {key: _statistics(key, entry) for key, entry in values.items()}
+        passes, tool = _of_type(head, "passes", str), _of_type(head, "tool", str)
+        return Profile(digest, samples, statistics, passes, tool, extremes)
+
+
+def _figures(of: Statistics) -> tuple[str, ...]:
+    """What `_HEAD` names; nothing for a value without numbers."""
+    if not of.count:
+        return ("",) * 4
+    return f"{of.minimum:.6g}", f"{of.maximum:.6g}", f"{of.mean:.4g}", f"{of.deviation:.4g}"
+
+
+def _json(content: Any) -> str:
+    return json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
+def _entry(statistics: Statistics) -> dict[str, Any]:
+    fields = statistics.to_dict()
+    if statistics.axis is None:
+        for name in ("axis", "axis_minima", "axis_maxima"):
+            del fields[name]
+    if statistics.batches is None:
+        del fields["batches"]
+    if not statistics.kept:
+        del fields["kept"]
+    if not any(statistics.infinities):
+        del fields["infinities"]
+    return {**fields, "mean": statistics.mean, "std": statistics.deviation} if statistics.count else fields
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return parse_data(text, "it").value
+    except DiagnosticError as error:
+        raise ProfileError(error.diagnostic.message) from error
+
+
+def _of_type(fields: dict[str, Any], name: str, type_: type[Any]) -> Any:
+    if name not in fields:
+        raise ProfileError(f'missing field "{name}"')
+    if type(fields[name]) is not type_:
+        wanted = {dict: "an object", list: "a list", str: "a string", int: "a whole number"}[type_]
+        raise ProfileError(f'field "{name}" must be {wanted}, but got {type(fields[name]).__name__}')
+    return fields[name]
+
+
+def _extreme_samples(key: str, entry: Any) -> tuple[int, int] | None:
+    """The samples that rule a range, `None` where the file does not say them."""
+    found: Any = cast(dict[str, Any], entry).get(_EXTREME_SAMPLES) if isinstance(entry, dict) else None
+    if found is None:
+        return None
+    numbers = cast(list[Any], found) if isinstance(found, list) else []
+    if len(numbers) != 2 or not all(type(each) is int and each >= 0 for each in numbers):
+        raise ProfileError(
+            f"value '{key}': field \"{_EXTREME_SAMPLES}\" must be two numbers >= 0, but got {_json(found)}"
+        )
+    return numbers[0], numbers[1]
+
+
+def _statistics(key: str, entry: Any) -> Statistics:
+    try:
+        if not isinstance(entry, dict):
+            raise ProfileError(f"expected an object, but got {type(entry).__name__}")
+        given = {name: each for name, each in cast(dict[str, Any], entry).items() if name != _EXTREME_SAMPLES}
+        _check_sums(given)
+        missing: dict[str, Any] = {
+            "axis": None, "axis_minima": [], "axis_maxima": [], "batches": None, "kept": {}, "infinities": [0, 0],
+        }  # fmt: skip
+        statistics = Statistics.from_dict({**missing, **given})
+        _check(statistics)
+        expected = _entry(statistics)
+    except (ValueError, OverflowError, ZeroDivisionError) as error:
+        raise ProfileError(f"value '{key}': {' '.join(str(error).split())}") from error
+    for name in sorted({*given, *expected}):
+        if given.get(name) != expected.get(name):
+            raise ProfileError(f"value '{key}': field \"{name}\" contradicts the other fields")
+    return statistics
+
+
+def _check_sums(entry: dict[str, Any]) -> None:
+    """Refuse exponents that no sum has, before a number of so many bits is made."""
+    moments, batches = _of_type(entry, "moments", dict), entry.get("batches")
+    sums = [moments.get(name) for name in ("total", "sizes", "squares")]
+    if batches is not None:
+        sums += _of_type(_of_type(entry, "batches", dict), "totals", list)
+    for each in sums:
+        parts = cast(list[Any], each) if isinstance(each, list) else []
+        if len(parts) != 2 or not all(type(part) is int for part in parts) or not 0 <= parts[1] < _LARGEST_EXPONENT:
+            raise ProfileError(f"a sum must be a whole number and an exponent, but got {_json(each)[:40]}")
+
+
+def _check(statistics: Statistics) -> None:
+    """Raise `ValueError` where no values have such statistics."""
+    moments, histogram = statistics.moments, statistics.histogram
+    if min(statistics.infinities) < 0:
+        raise ValueError(f"infinities must be two counts >= 0, but got {list(statistics.infinities)}")
+    if statistics == Statistics(infinities=statistics.infinities):
+        return  # infinities alone, or no elements in any sample
+    if moments.count < 1:
+        raise ValueError(f"count must be >= 1, but got {moments.count}")
+    if not isfinite(statistics.minimum) or not isfinite(statistics.maximum):
+        raise ValueError("range must be finite")
+    if not statistics.minimum <= statistics.mean <= statistics.maximum:
+        raise ValueError(
+            f"mean must lie in the range [{statistics.minimum}, {statistics.maximum}], but got {statistics.mean}"
+        )
+    if (histogram.counts < 0).any():
+        raise ValueError(f"histogram counts must be >= 0, but got {int(histogram.counts.min())}")
+    if histogram.counts.ndim != 1:
+        raise ValueError(f"histogram counts must be a list of numbers, but got {histogram.counts.ndim} dimensions")
+    if not histogram.counts.size or histogram.total != moments.count:
+        raise ValueError(f"the histogram must count all {moments.count} values, but counts {histogram.total}")
+    edges = histogram.edges
+    if not (edges[0] <= statistics.minimum <= edges[1] and edges[-2] <= statistics.maximum <= edges[-1]):
+        raise ValueError(
+            f"the range [{statistics.minimum}, {statistics.maximum}] does not match that of the histogram, "
+            f"[{edges[0]}, {edges[-1]}]"
+        )
+    batches = statistics.batches
+    if batches is not None:
+        if batches.count < 1:
+            raise ValueError(f"number of batches must be >= 1, but got {batches.count}")
+        for low, high in (batches.mean, batches.first, batches.moving):
+            if not -inf < low <= high < inf:
+                raise ValueError(f"invalid average range of batches: [{low}, {high}]")
+    if (statistics.axis is None) != (statistics.axis_minima.size == 0):
+        raise ValueError("axis and per-axis ranges must be given together")
+    if statistics.axis is not None:
+        low, high = statistics.axis_minima, statistics.axis_maxima
+        if low.shape != high.shape or (low > high).any():
+            raise ValueError("each per-axis minimum must be at most its maximum")
+        if low.min() != statistics.minimum or high.max() != statistics.maximum:
+            raise ValueError("the per-axis ranges do not add up to the range")

@@ -1,0 +1,116 @@
+"""Recorded statistics of a value, and the statistics and ranges that a model came with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.calibrators import calibrate
+from qmlir.arithmetic.schemes import Grid
+from qmlir.arithmetic.statistics import BatchRanges, Statistics
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.elementwise.ops import AddOp
+from qmlir.dialects.quant.types import CalibratedQuantizedType
+from qmlir.ir.builtin_types import element_of
+from qmlir.quantization.choice import Choice
+from qmlir.quantization.profiles.attributes import set_ranges, statistics_of
+from qmlir.quantization.profiles.keys import has_parameters, keyed_values, tensor_of
+from qmlir.quantization.profiles.profile import Profile, model_digest
+
+# The recorded statistics of a value, or at least its observed range.
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The range of a value, and where there are any its statistics, from which calibrators narrow the range."""
+
+    minimum: float
+    maximum: float
+    statistics: Statistics | None = None
+
+    @staticmethod
+    def of_constant(array: Array) -> "Observed":
+        """What is known of a constant: everything. Without elements it is known as a zero is."""
+        known = Statistics.of(array if array.size else np.zeros(1))
+        ends = known.minimum, known.maximum
+        # Each batch has the same range.
+        batches = BatchRanges(1.0, 1, (Fraction(ends[0]), Fraction(ends[1])), ends, ends)
+        return Observed(*ends, replace(known, batches=batches))
+
+    def range(self, choice: Choice) -> tuple[float, float]:
+        """The range that the calibrator of `choice` gives; that of the type where there are no statistics.
+
+        Raises `ValueError` for a calibrator that a rule names and that needs statistics, where there are none.
+        """
+        if self.statistics is None:
+            if choice.needs_statistics:
+                raise ValueError(f"calibrator '{choice.calibrator}' needs statistics, but the profile has only a range")
+            return self.minimum, self.maximum
+        grid = Grid(choice.storage, choice.scheme, choice.rule)
+        low, high = calibrate(choice.data_calibrator, self.statistics, grid, choice.calibrator_options)
+        return low, high
+
+
+def observed_range(value: SSAValue) -> tuple[float, float] | None:
+    """The smallest and the largest observed number of `value`, `None` where it was not profiled."""
+    element = element_of(value)
+    return (element.minimum, element.maximum) if isinstance(element, CalibratedQuantizedType) else None
+
+
+def observed(value: SSAValue) -> Observed | None:
+    """The observed range of `value` and its statistics, `None` where it was not profiled."""
+    ends = observed_range(value)
+    return None if ends is None else Observed(*ends, statistics_of(value))
+
+
+def was_infinite(value: SSAValue) -> bool:
+    """Whether minus or plus infinity was observed of `value`."""
+    seen = observed(value)
+    return seen is not None and seen.statistics is not None and any(seen.statistics.infinities)
+
+
+# Statistics that a model carries: types with ranges, and `calib.stats` beside its values, from whatever wrote them.
+#
+# A model that was exported with its statistics has them for each part of its composites. Statistics of a model's
+# tensors alone, as other tools write them, stay with the tensors when composites become parts: the last part gives
+# the tensor. The range of a sum before its bias follows from both.
+
+
+def statistics_of_tensors(module: ModuleOp) -> dict[str, Statistics]:
+    """The statistics of values that have them, by the model's names of these tensors."""
+    known = {tensor_of(each): statistics_of(each.value) for each in keyed_values(module)}
+    return {name: statistics for name, statistics in known.items() if name and statistics is not None}
+
+
+def _range_before_bias(value: SSAValue) -> tuple[float, float] | None:
+    """The range of a sum that is only added to a constant, from that of what comes of it."""
+    uses = list(value.uses)
+    user = uses[0].operation if len(uses) == 1 else None
+    if not isinstance(user, AddOp) or not user.quantization_slots().takes_accumulators:
+        return None
+    bias, after = constant_array(user.operands[1 - uses[0].index]), observed(user.results[0])
+    if bias is None or after is None or not bias.size:
+        return None
+    return after.minimum - float(bias.max()), after.maximum - float(bias.min())
+
+
+def set_ranges_before_biases(module: ModuleOp) -> None:
+    """Give sums that have no range the one that follows from that of what they are after their biases."""
+    values = (each.value for each in keyed_values(module) if observed(each.value) is None)
+    found = {value: _range_before_bias(value) for value in values if not has_parameters(value)}
+    set_ranges(module, {value: range_ for value, range_ in found.items() if range_ is not None})
+
+
+def carried_profile(module: ModuleOp, tensors: Mapping[str, Statistics]) -> Profile:
+    """The profile that a lowered module carries: of no samples, as nobody says how many there were.
+
+    `tensors` are the `statistics_of_tensors` from before it was lowered. Where only a range is known it is in the type
+    of the value, and the profile says nothing.
+    """
+    values = [each for each in keyed_values(module) if not each.is_constant and not has_parameters(each.value)]
+    seen = {each.key: statistics_of(each.value) or tensors.get(tensor_of(each)) for each in values}
+    return Profile(model_digest(module), 0, {key: each for key, each in seen.items() if each}, "", "the model")

@@ -1,0 +1,325 @@
+"""Values that share one quantized type: moved without a rescale, states of a caller, steps of an unrolled layer."""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.recurrent.decompose import CELLS, prefix_of
+from qmlir.ir.decomposition import is_part, role_of
+from qmlir.ir.diagnostics import nearest_name, op_error, text_error
+from qmlir.ir.interfaces import Quantizable
+from qmlir.ir.provenance import origins_of
+from qmlir.ir.signature import inputs_of, outputs_of
+from qmlir.quantization.profiles.statistics import observed_range
+from qmlir.quantization.retyping import is_f32, slots_of
+
+# The values of a function that share one quantized type, because an operation moves them without a rescale.
+#
+# Movement, max pools and concatenation give their operands and results one type. An operation that only limits its
+# operand (relu, clip) gives the operand, and the values that were moved to become it, the type of the result, if
+# they have no other users. An operation that joins several values (a concatenation, a selection, a scatter) leaves
+# an operand its own type if other operations read the operand and the range of the whole would cost them accuracy:
+# the operand is rescaled where it is joined. In a composite it is not: a recurrent layer has one type for the values
+# of all steps.
+
+WORTH = 1.0
+"""The decibels that a type of its own must gain an operand that is joined to others."""
+
+
+@dataclass
+class _Group:
+    """What is known of a group without a walk over its members: of a chain of n joins, each asks for this."""
+
+    last: SSAValue
+    """The last member of the list that begins with the value that stands for the group."""
+
+    range: tuple[float, float]
+    """The range that holds 0 and the members that are not limited."""
+
+    readers: dict[Operation, None]
+    """The users of members, without those that were found to move one member to another."""
+
+    readers_of_kept: dict[Operation, None]
+    """Those of the members that are not limited, without those that move such a member to another."""
+
+
+@dataclass
+class Groups:
+    """Sets of values that share a type; a value that was never joined is alone in its group."""
+
+    limited: set[SSAValue] = field(default_factory=set[SSAValue], init=False)
+    """Values of which only what the result of a limiting operation keeps is needed."""
+
+    _parents: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue], init=False)
+    _next: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue], init=False)
+    _groups: dict[SSAValue, _Group] = field(default_factory=dict[SSAValue, _Group], init=False)
+    _movers: set[Operation] = field(default_factory=set[Operation], init=False)
+
+    def find(self, value: SSAValue) -> SSAValue:
+        """The value that stands for the group of `value`."""
+        while (parent := self._parents.get(value, value)) is not value:
+            self._parents[value] = self._parents.get(parent, parent)  # halves the way of the next search
+            value = parent
+        return value
+
+    def members(self, value: SSAValue) -> list[SSAValue]:
+        """The values of the group of `value`, in the order in which they joined."""
+        found: SSAValue | None = self.find(value)
+        members: list[SSAValue] = []
+        while found is not None:
+            members.append(found)
+            found = self._next.get(found)
+        return members
+
+    def is_shared(self, value: SSAValue) -> bool:
+        """Whether the group of `value` has other members."""
+        return self.find(value) in self._next
+
+    def join(self, values: Iterable[SSAValue]) -> None:
+        """Let `values` share one type."""
+        iterator: Iterator[SSAValue] = iter(values)
+        first = next(iterator, None)
+        if first is None:
+            return
+        for value in iterator:
+            root, other = self.find(first), self.find(value)
+            if root is not other:
+                group, joined = self._group(root), self._group(other)
+                self._parents[other] = root
+                self._next[group.last] = other
+                group.last = joined.last
+                group.range = _hull(group.range, joined.range)
+                group.readers = _union(group.readers, joined.readers)
+                group.readers_of_kept = _union(group.readers_of_kept, joined.readers_of_kept)
+                del self._groups[other]
+
+    def join_by(
+        self,
+        op: Quantizable,
+        operands: Iterable[SSAValue],
+        results: Iterable[SSAValue],
+        may_limit: Callable[[SSAValue], bool] = lambda _: True,
+    ) -> None:
+        """Join what the quantized operation `op` keeps together among its data `operands` and `results`.
+
+        What `op` only limits is joined where `may_limit` says so of it.
+        """
+        slots = op.quantization_slots()
+        if slots.shares_parameters:
+            operands = tuple(operands)
+            own = set[SSAValue]()
+            if len(operands) > 1 and not is_part(op):
+                low, high = (0.0, 0.0)
+                for each in operands:
+                    low, high = _hull((low, high), self._group(self.find(each)).range)
+                own = {each for each in operands if self._keeps_its_type(each, op, high - low)}
+            self.join((*(each for each in operands if each not in own), *results))
+            self._movers.add(op)
+        elif slots.limits_operand:
+            results = tuple(results)
+            for operand in operands:
+                if self._is_only_read_by(operand, op) and may_limit(operand):
+                    self._limit(operand)
+                    self.join((*results, operand))
+
+    def _group(self, root: SSAValue) -> _Group:
+        if root not in self._groups:
+            readers = {use.operation: None for use in root.uses}
+            self._groups[root] = _Group(root, _hull((0.0, 0.0), _range(root)), readers, dict(readers))
+        return self._groups[root]
+
+    def _limit(self, value: SSAValue) -> None:
+        """Limit all members of the group of `value`."""
+        group = self._group(self.find(value))
+        self.limited.update(self.members(value))
+        group.range, group.readers_of_kept = (0.0, 0.0), {}
+
+    # With the same number of bits, rounding noise grows with the square of the range. Readers besides `op` get that of
+    # the operand's own range instead of the joined one. `op` gets both: a value that is rescaled is rounded twice.
+    def _keeps_its_type(self, operand: SSAValue, op: Operation, joined: float) -> bool:
+        """Whether `operand` is better rescaled where `op` joins it to others, to a range of the length `joined`."""
+        low, high = self._group(self.find(operand)).range
+        own = high - low
+        if not 0 < own < joined or self._is_only_read_by(operand, op, of_kept=True):
+            return False
+        ratio = (joined / own) ** 2
+        return 10 * math.log10(ratio / (1 + 1 / ratio)) > WORTH
+
+    def _is_only_read_by(self, value: SSAValue, op: Operation, *, of_kept: bool = False) -> bool:
+        """Whether `op` is the only user of the group of `value`, but for operations that move one member to another.
+
+        With `of_kept` of those members that are not limited.
+        """
+        root = self.find(value)
+        group = self._group(root)
+        readers = group.readers_of_kept if of_kept else group.readers
+        inside: list[Operation] = []
+        found = True
+        for user in readers:
+            if user is op:
+                continue
+            if not self._moves_inside(user, root, of_kept=of_kept):
+                found = False
+                break
+            inside.append(user)
+        for user in inside:  # a group only grows: it stays so
+            del readers[user]
+        return found
+
+    def _moves_inside(self, user: Operation, root: SSAValue, *, of_kept: bool) -> bool:
+        return user in self._movers and all(
+            self.find(result) is root and not (of_kept and result in self.limited) for result in user.results
+        )
+
+
+def _union(one: dict[Operation, None], other: dict[Operation, None]) -> dict[Operation, None]:
+    """Both, in the larger of the two."""
+    larger, smaller = (one, other) if len(one) >= len(other) else (other, one)
+    larger.update(smaller)
+    return larger
+
+
+def _hull(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
+def _range(value: SSAValue) -> tuple[float, float]:
+    """The range of `value`; 0 alone where none is known."""
+    owner = value.owner
+    fixed = owner.quantization_slots().fixed_output if isinstance(owner, Quantizable) else None
+    if fixed is not None:
+        return fixed.minimum, fixed.maximum
+    return observed_range(value) or (0.0, 0.0)
+
+
+def width(values: Iterable[SSAValue]) -> float:
+    """The length of the range that holds 0 and `values`; 0 where none of them has a known range."""
+    low, high = 0.0, 0.0
+    for value in values:
+        low, high = _hull((low, high), _range(value))
+    return high - low
+
+
+# States: inputs that a caller takes from the outputs of the call before, such as a cache of keys and values.
+#
+# They are named in pairs, `state=next_state`. A star stands for the same text on both sides: `past_*=present_*`.
+
+
+@dataclass(frozen=True)
+class StatePair:
+    """An input of a function, and the output that is this input of the next call."""
+
+    enters: str
+    leaves: str
+    argument: BlockArgument
+    end: ReturnOp
+    place: int
+    """Which operand of `end` leaves."""
+
+    @property
+    def returned(self) -> SSAValue:
+        """The value that leaves."""
+        return self.end.operands[self.place]
+
+
+def states_of(function: FuncOp, entries: Iterable[str]) -> list[StatePair]:
+    """The states of `function` that `entries` name. Raises `DiagnosticError` where one names none."""
+    end = function.body.block.last_op
+    assert isinstance(end, ReturnOp)
+    inputs, outputs = ([port.name for port in ports] for ports in (inputs_of(function), outputs_of(function)))
+    found: dict[str, StatePair] = {}
+    for entry in entries:
+        pairs = list(_pairs(entry, inputs))
+        if not pairs:
+            name = entry.partition("=")[0]
+            raise op_error(function, f"has no input '{name}' to use as a state{nearest_name(name, inputs)}")
+        for enters, leaves in pairs:
+            if leaves not in outputs:
+                raise op_error(
+                    function, f"has no output '{leaves}' for state '{enters}'{nearest_name(leaves, outputs)}"
+                )
+            if enters in found or leaves in (each.leaves for each in found.values()):
+                raise op_error(function, f"state '{enters}={leaves}' reuses a name of another state")
+            place = outputs.index(leaves)
+            found[enters] = StatePair(enters, leaves, function.body.block.args[inputs.index(enters)], end, place)
+    return list(found.values())
+
+
+def _pairs(entry: str, inputs: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The pairs of names that an entry stands for."""
+    enters, equals, leaves = entry.partition("=")
+    if not enters or not equals or not leaves or enters.count("*") != leaves.count("*"):
+        raise text_error(f"state must be spelled input=output or past_*=present_*, but got '{entry}'")
+    pattern = re.compile(re.escape(enters).replace(r"\*", "(.*)"))
+    for name in inputs:
+        if (match := pattern.fullmatch(name)) is not None:
+            texts = iter(match.groups())
+            yield name, "".join(next(texts) if each == "*" else each for each in re.split(r"(\*)", leaves))
+
+
+# The steps of a layer that was unrolled: parts of one role, which have one type in all of them.
+#
+# So the steps can be a loop again, and a report has one line for what the model has one node for.
+
+
+def _giver(value: SSAValue) -> Hashable:
+    """The role of the part that gives `value`, `None` for an argument."""
+    return role_of(value.owner) if isinstance(value.owner, Operation) else None
+
+
+class RoleParts:
+    """The parts of one role among quantized operations: there are several where a layer has steps."""
+
+    def __init__(self, operations: Iterable[Quantizable]) -> None:
+        self._parts: dict[Hashable, list[Quantizable]] = defaultdict(list)
+        for op in operations:
+            if any(origin.role for origin in origins_of(op)):
+                self._parts[role_of(op)].append(op)
+
+    def join(self, groups: Groups) -> None:
+        """Let a part of a layer have one type in all steps, also where only the last one shares it with others.
+
+        So does an initial state, which the first step takes where the others take the state before, unless several
+        states begin with it.
+        """
+        begun: dict[SSAValue, dict[Hashable, SSAValue]] = defaultdict(dict)
+        for steps in self._parts.values():
+            for place in slots_of(steps[0]):
+                values = [op.operands[place] for op in steps]
+                states = {_giver(value): value for value in values if len(self._parts.get(_giver(value), ())) > 1}
+                for value in values:
+                    if len(states) == 1 and _giver(value) not in states and constant_array(value) is None:
+                        begun[value].update(states)
+        self._join_directions(groups)
+        for initial, states in begun.items():
+            if len(states) == 1:
+                groups.join((*states.values(), initial))
+        for steps in self._parts.values():
+            for values in zip(*(filter(is_f32, op.results) for op in steps), strict=False):
+                if len(values) > 1 and any(map(groups.is_shared, values)):
+                    groups.join(values)
+
+    # What no operation uses of a layer is not there when types are decided, so that nothing joins the cells of both
+    # directions, which are one result of the composite.
+    def _join_directions(self, groups: Groups) -> None:
+        """Let the cells of both directions of a layer have one type."""
+        for steps in list(self._parts.values()):
+            origins = origins_of(steps[0])
+            if any(origin.role in CELLS for origin in origins):
+                other = type(steps[0]), tuple(replace(each, role=f"{prefix_of(1)}{each.role}") for each in origins)
+                if others := self._parts.get(other):
+                    groups.join(filter(is_f32, (op.results[0] for op in (*steps, *others))))
+
+    def state_of(self, op: Quantizable, place: int) -> SSAValue | None:
+        """What the other steps of a layer take where `op`, a part of one step, takes a constant: zeros have its type.
+
+        So the first step has the types of all, and the steps can be a loop.
+        """
+        taken = (other.operands[place] for other in self._parts.get(role_of(op), ()))
+        return next((value for value in taken if is_f32(value) and constant_array(value) is None), None)

@@ -1,0 +1,312 @@
+"""Quantized types from ranges and weights, and the types of accumulators."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import IntegerType, Signedness, f32
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.requantization import accumulator_scale
+from qmlir.arithmetic.schemes import (
+    F64,
+    Grid,
+    Parameters,
+    RangeError,
+    Storage,
+    binary_scales,
+    parameters,
+    power_of_two_ceiling,
+    symmetric_zero_point,
+    ternary_scales,
+)
+from qmlir.dialects.quant.evaluate import quantize
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.interfaces import FixedRange
+from qmlir.quantization.choice import BY_BITS, Choice
+from qmlir.quantization.profiles.statistics import Observed
+
+# From a range, or from weights, to a quantized type, as a `Choice` wants it.
+
+
+def storage_type(storage: Storage) -> IntegerType:
+    """The storage type as types print it."""
+    return IntegerType(storage.bits, Signedness.SIGNLESS if storage.is_signed else Signedness.UNSIGNED)
+
+
+def grid_of(choice: Choice) -> Grid:
+    """The integers that `choice` wants laid over a range."""
+    return Grid(choice.storage, choice.scheme, choice.rule)
+
+
+def tensor_type(storage: Storage, chosen: Parameters) -> UniformQuantizedType:
+    """The type with one scale and one zero point."""
+    scale, zero_point = float(chosen.scales.item()), int(chosen.zero_points.item())
+    return UniformQuantizedType.per_tensor(storage_type(storage), f32, scale, zero_point, storage.limits)
+
+
+def type_from_range(low: float, high: float, choice: Choice) -> UniformQuantizedType:
+    """The type with one scale for values from `low` to `high`. Raises `RangeError`."""
+    return tensor_type(choice.storage, parameters(low, high, grid_of(choice)))
+
+
+def fixed_type(fixed: FixedRange, choice: Choice) -> UniformQuantizedType:
+    """The type of a result whose range is known: `2^bits` steps over the range, so 1/256 for a sigmoid in 8 bits.
+
+    A symmetric scheme makes the range symmetric first, so that its zero point stays where every other one is. A scheme
+    that places grids itself does so here, too.
+    """
+    storage, scheme = choice.storage, choice.scheme
+    low, high = fixed.minimum, fixed.maximum
+    if scheme.place is not None:
+        return type_from_range(low, high, choice)
+    if scheme.is_symmetric:
+        low, high = -max(-low, high), max(-low, high)
+    scale = (high - low) / storage.levels
+    if scheme.is_power_of_two:
+        scale = float(power_of_two_ceiling(scale))
+    scale = float(np.float32(scale))
+    zero_point = symmetric_zero_point(storage) if scheme.is_symmetric else round(storage.minimum - low / scale)
+    inside = min(max(zero_point, storage.minimum), storage.maximum)
+    return UniformQuantizedType.per_tensor(storage_type(storage), f32, scale, inside, storage.limits)
+
+
+Fit = Callable[[F64], F64]
+"""Takes the scales that weights ask for, and gives those that their bias has room under."""
+
+
+def weight_type(
+    array: npt.NDArray[np.float32], choice: Choice, axis: int | None, fit: Fit, sum_axis: int | None = None
+) -> UniformQuantizedType:
+    """The type of constant weights whose channels are along `axis`, with one scale where there is none.
+
+    Blocks run along `sum_axis`, by default the axis beside the channels.
+
+    Raises `RangeError` where a range has no parameters, and `ValueError` where blocks do not divide the sum.
+    """
+    if axis is not None and choice.granularity.block:
+        return _block_type(array, choice, axis, sum_axis)
+    if axis is not None and choice.granularity.is_channel:
+        rows = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
+        chosen = parameters(*_ranges(rows, choice), grid_of(choice))
+        return UniformQuantizedType.per_axis(
+            storage_type(choice.storage), f32, axis, fit(chosen.scales), chosen.zero_points, choice.storage.limits
+        )
+    low, high = _ranges(array.reshape(1, -1), choice)
+    chosen = parameters(low[0], high[0], grid_of(choice))
+    return tensor_type(choice.storage, Parameters(fit(chosen.scales), chosen.zero_points))
+
+
+def _sum_axis(array: npt.NDArray[np.float32], axis: int) -> int:
+    return axis + 1 if axis in (0, array.ndim - 2) and axis + 1 < array.ndim else axis - 1
+
+
+def undivided_sum(
+    array: npt.NDArray[np.float32], choice: Choice, axis: int | None, sum_axis: int | None = None
+) -> int | None:
+    """The elements of a sum that the blocks of `choice` do not divide; `None` if they do, or if it has no blocks."""
+    if axis is None or not choice.granularity.block:
+        return None
+    size = array.shape[_sum_axis(array, axis) if sum_axis is None else sum_axis]
+    return size if size % choice.granularity.block else None
+
+
+def _ranges(rows: npt.NDArray[np.float32], choice: Choice) -> tuple[F64, F64]:
+    """The range of each row, by the calibrator."""
+    if not choice.storage.has_zero and choice.calibrator != BY_BITS:
+        raise ValueError(
+            "binary weights do not support calibrators (their scale minimizes the error), but got "
+            f"'{choice.calibrator}'"
+        )
+    if choice.has_best_scale:
+        best = ternary_scales if choice.storage.has_zero else binary_scales
+        reach = best(rows, is_power_of_two=choice.scheme.is_power_of_two)
+        return -reach, reach
+    if not choice.needs_statistics:
+        low, high = rows.min(axis=1, initial=0.0), rows.max(axis=1, initial=0.0)
+        return low.astype(np.float64), high.astype(np.float64)
+    if not np.isfinite(rows).all():
+        raise RangeError("weights must be finite")
+    found = np.array([Observed.of_constant(row).range(choice) for row in rows], np.float64)
+    return found[:, 0], found[:, 1]
+
+
+# A block has few elements and few steps: one large weight makes the steps of all others coarse. Clamping it a little
+# costs less than that.
+def _of_least_error(rows: F64, low: F64, high: F64, choice: Choice) -> tuple[F64, F64]:
+    """The range of each row, both ends shrunk alike, whose grid has the smallest squared error of its weights."""
+    grid, best = grid_of(choice), np.full(len(rows), np.inf)
+    found = low.copy(), high.copy()
+    for fraction in np.linspace(1.0, 0.6, 17):
+        chosen = parameters(low * fraction, high * fraction, grid)
+        scales, zero_points = chosen.scales[:, np.newaxis], chosen.zero_points[:, np.newaxis]
+        stored = np.clip(np.rint(rows / scales) + zero_points, choice.storage.minimum, choice.storage.maximum)
+        errors = np.square((stored - zero_points) * scales - rows).sum(axis=1)
+        is_better = errors < best
+        best = np.where(is_better, errors, best)
+        for ends, end in zip(found, (low, high), strict=True):
+            ends[is_better] = end[is_better] * fraction
+    return found
+
+
+def _block_type(
+    array: npt.NDArray[np.float32], choice: Choice, axis: int, sum_axis: int | None
+) -> UniformQuantizedType:
+    """One scale for each channel and each block along the sum."""
+    block = choice.granularity.block
+    sum_axis = _sum_axis(array, axis) if sum_axis is None else sum_axis
+    size = array.shape[sum_axis]
+    if size % block:
+        raise ValueError(f"block size {block} must divide the reduction size ({size})")
+    split = array.reshape(*array.shape[:sum_axis], size // block, block, *array.shape[sum_axis + 1 :])
+    kept = (axis if axis < sum_axis else axis + 1, sum_axis)
+    others = [place for place in range(split.ndim) if place not in kept]
+    counts = [split.shape[place] if place in kept else 1 for place in range(split.ndim) if place != sum_axis + 1]
+    ordered = split.transpose(*sorted(kept), *others)
+    rows = ordered.reshape(ordered.shape[0] * ordered.shape[1], -1)
+    low, high = _ranges(rows, choice)
+    if choice.has_least_error:
+        low, high = _of_least_error(rows.astype(np.float64), low, high, choice)
+    chosen = parameters(low.reshape(counts), high.reshape(counts), grid_of(choice))
+    blocks = dict(sorted([(axis, 1), (sum_axis, block)]))
+    storage = choice.storage
+    return UniformQuantizedType.per_block(
+        storage_type(storage), f32, blocks, chosen.scales, chosen.zero_points, storage.limits
+    )
+
+
+# The types of accumulators: exact 32-bit sums of products, and sums of such sums.
+#
+# A contraction gives `sum (q_x - z_x)(q_w - z_w)` with scale `f32(s_x * s_w)` and zero point 0. What is added to it
+# before it is rounded has its type, so that integers are added. Each type comes with a bound of its integers: where
+# 32 bits are too few for it, the accumulator counts in steps of a power of two of the scale.
+
+STORAGE = Storage(32)
+"""What an accumulator is stored in where no rule says otherwise."""
+
+_LARGEST = STORAGE.maximum
+
+
+@dataclass(frozen=True)
+class SumBound:
+    """The type of an accumulator, and how large its integers may become: infinity where that is not known."""
+
+    type_: UniformQuantizedType
+    bound: float
+
+    @property
+    def raised_by(self) -> int:
+        """The power of two by which the scale must grow, so that 32 bits hold the bound."""
+        if not math.isfinite(self.bound) or self.bound <= _LARGEST:
+            return 0
+        return math.ceil(math.log2((self.bound + 1) / _LARGEST))
+
+    def fitted(self) -> "SumBound":
+        """This sum counted in steps that 32 bits have room for."""
+        if not self.raised_by:
+            return self
+        return SumBound(with_scales(self.type_, self.type_.scales * 2.0**self.raised_by), _LARGEST)
+
+
+def with_scales(
+    type_: UniformQuantizedType, scales: npt.NDArray[np.float64], storage: Storage = STORAGE
+) -> UniformQuantizedType:
+    """The accumulator `type_` with other scales, or in storage that is known to hold its sums."""
+    held = storage_type(storage)
+    if type_.granularity is Granularity.TENSOR:
+        return UniformQuantizedType.per_tensor(held, f32, float(scales), limits=storage.limits)
+    return UniformQuantizedType.per_axis(held, f32, type_.axis, scales, limits=storage.limits)
+
+
+def no_finer(type_: UniformQuantizedType, exact: UniformQuantizedType) -> UniformQuantizedType:
+    """`type_` of narrower sums, with the scales of `exact` where its step is finer: sums are whole steps of those."""
+    if type_.granularity is not Granularity.TENSOR or type_.zero_points.any() or np.any(exact.scales < type_.scales):
+        return type_
+    if exact.granularity is Granularity.TENSOR:
+        return UniformQuantizedType.per_tensor(type_.storage, f32, float(exact.scales))
+    return UniformQuantizedType.per_axis(type_.storage, f32, exact.axis, exact.scales)
+
+
+def product_type(
+    data: UniformQuantizedType, weight: UniformQuantizedType, result_axis: int | None, repeats: int = 1
+) -> UniformQuantizedType | None:
+    """The type of exact sums of products: i32, zero point 0, scale `f32(s_x * s_w)`; none where there are blocks.
+
+    The channels of the weights are those of the result, `repeats` times one after the other.
+    """
+    if data.granularity is not Granularity.TENSOR or weight.granularity is Granularity.BLOCK:
+        return None
+    scales = accumulator_scale(data.scale, weight.scales).astype(np.float64)
+    if weight.granularity is Granularity.TENSOR or result_axis is None:
+        return UniformQuantizedType.per_tensor(IntegerType(32), f32, float(scales.reshape(-1)[0]))
+    return UniformQuantizedType.per_axis(IntegerType(32), f32, result_axis, np.tile(scales, repeats))
+
+
+def reach(type_: UniformQuantizedType) -> int:
+    """The largest `|q - z|` of a type."""
+    return int(np.maximum(type_.storage_max - type_.zero_points, type_.zero_points - type_.storage_min).max())
+
+
+def weights_reach(array: Array, type_: UniformQuantizedType, axis: int) -> int:
+    """The largest sum of `|q - z|` over the weights of a channel; times the reach of the data, it bounds every sum."""
+    others = tuple(place for place in range(array.ndim) if place != axis)
+    zero_points = type_.zero_points
+    if type_.granularity is Granularity.AXIS:
+        zero_points = zero_points.reshape([-1 if place == type_.axis else 1 for place in range(array.ndim)])
+    centred = np.abs(quantize(array, type_).astype(np.int64) - zero_points)
+    return int(centred.sum(axis=others).max(initial=0))
+
+
+def sum_of(accumulators: Sequence[SumBound], others: Sequence[SumBound]) -> SumBound:
+    """The sum of accumulators of one rank, and of other values: it counts in the coarsest step of its accumulators.
+
+    So where all steps are one, integers are added; where they differ, at most half a step of the coarsest is lost.
+    """
+    types = [each.type_ for each in accumulators]
+    along = {(each.axis, each.scales.size): each for each in types if each.granularity is Granularity.AXIS}
+    if len(along) > 1:  # channels of one are no channels of the other
+        scale = max(float(each.scales.max()) for each in types)
+        type_ = UniformQuantizedType.per_tensor(types[0].storage, f32, scale)
+    else:
+        scales = types[0].scales
+        for each in types[1:]:
+            scales = np.maximum(scales, each.scales)
+        type_ = with_scales(next(iter(along.values()), types[0]), scales)
+    return SumBound(type_, sum(_rebound(each, type_) for each in (*accumulators, *others)))
+
+
+def _rebound(term: SumBound, target: UniformQuantizedType) -> float:
+    """The bound of what is added to a sum of type `target`, in its integers."""
+    if np.array_equal(term.type_.scales, target.scales):
+        return term.bound
+    return term.bound * float(term.type_.scales.max() / target.scales.min()) + 1
+
+
+def addend_type(
+    array: Array, other: UniformQuantizedType, rank: int, storage: Storage = STORAGE
+) -> UniformQuantizedType | None:
+    """The type under which a constant is added to a sum of type `other` as integers; none where `storage` has none.
+
+    `rank` is that of the sum; the two broadcast from their last axes on.
+    """
+    if other.granularity is Granularity.BLOCK:
+        return None
+    scales, held = other.scales, storage_type(storage)
+    shared = UniformQuantizedType.per_tensor(held, f32, float(scales.reshape(-1)[0]), 0, storage.limits)
+    if other.granularity is Granularity.AXIS:
+        axis = other.axis - (rank - array.ndim)
+        if not 0 <= axis < array.ndim or array.shape[axis] != scales.size:
+            return None
+        shared = UniformQuantizedType.per_axis(held, f32, axis, scales, limits=storage.limits)
+        scales = scales.reshape(-1, *(1,) * (array.ndim - axis - 1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        integers = np.rint(array.astype(np.float64) / scales)
+        fits = ((storage.minimum <= integers) & (integers <= storage.maximum)).all()
+    return shared if fits else None
+
+
+def bound_of(array: Array, type_: UniformQuantizedType) -> float:
+    """The largest integer that a constant has in `type_`."""
+    return float(np.abs(quantize(array, type_).astype(np.float64)).max(initial=0.0))

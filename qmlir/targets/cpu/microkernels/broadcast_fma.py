@@ -1,0 +1,93 @@
+"""Microkernels that multiply one element of `x` by a vector of weights, which memory may hold as bytes."""
+
+from xdsl.dialects import arith
+from xdsl.dialects import vector as vector_ops
+from xdsl.dialects.builtin import AnyFloat, i8, i16, i32
+from xdsl.ir import SSAValue
+
+from qmlir.dialects.kernel.ops import scalar_of
+from qmlir.dialects.simd.lanes import DotAccumulateOp, Signs
+from qmlir.dialects.simd.memory import LoadGroupSplatOp
+from qmlir.targets.cpu.loops.contraction.geometry import Operand, Place, load, widened
+from qmlir.targets.cpu.loops.contraction.tiles import TiledVariant
+from qmlir.targets.cpu.loops.emitter import Emitter, VectorEmitter
+
+# `splat` and `splat_fma`: one element of `x` by a vector of weights, in the type of the sum.
+#
+# `splat` takes integers of any width, and floats; `splat_fma` floats, a product and its sum rounded once.
+
+
+class Splat(TiledVariant):
+    """Multiplies, and adds."""
+
+    def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
+        scalars = Emitter(emit.builder, emit.constants)
+        value = scalars.load(x.memory, [emit.index(each) for each in place])
+        return emit.splat(widened(scalars, value, x))
+
+    def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
+        is_float = isinstance(scalar_of(sums.type), AnyFloat)
+        product = emit.binary(arith.MulfOp if is_float else arith.MuliOp, x, w)
+        return emit.binary(arith.AddfOp if is_float else arith.AddiOp, sums, product)
+
+
+class Fused(Splat):
+    """Does both at once."""
+
+    def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
+        return emit.insert(vector_ops.FMAOp(x, w, sums))
+
+
+SPLAT, SPLAT_FMA = Splat(name="splat"), Fused(name="splat_fma")
+
+
+# `depthwise`: a channel a lane, each with its own weights, in the type of the sum.
+
+
+class Depthwise(Splat):
+    """Reads the elements of as many channels as a register has lanes."""
+
+    def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
+        return widened(emit, load(emit, x.memory, place, emit.lanes, count), x)
+
+
+DEPTHWISE = Depthwise(name="depthwise", is_lanewise=True)
+
+
+# `i16_pairs`: two integers of 16 bits a lane, both operands without zero points.
+
+
+class Pairs(TiledVariant):
+    """Reads pairs of 16 bits."""
+
+    def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
+        wide = emit.with_lanes(2 * emit.lanes)
+        return wide.insert(LoadGroupSplatOp(x.memory, [emit.index(each) for each in place], wide.typed(i16)))
+
+    def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
+        return emit.insert(DotAccumulateOp(sums, x, w, Signs.SS))
+
+
+I16_PAIRS = Pairs(name="i16_pairs", group=2, element=i16, input_element=i16, is_centred=True)
+
+
+# `splat_bytes` and `depthwise_bytes`: weights of a byte in memory, which are widened to the type of the sum when
+# read.
+#
+# They are products of elements, as in `splat`: a compiler of another language chooses the instructions. Weights take
+# a quarter of the memory that those in the type of the sum take.
+
+
+class _Bytes(Splat):
+    """Widens weights."""
+
+    def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
+        return emit.convert(arith.ExtSIOp, weights, i32)
+
+
+class _DepthwiseBytes(_Bytes, Depthwise):
+    """A channel a lane, too."""
+
+
+SPLAT_BYTES = _Bytes(name="splat_bytes", element=i8)
+DEPTHWISE_BYTES = _DepthwiseBytes(name="depthwise_bytes", element=i8, is_lanewise=True)

@@ -1,0 +1,119 @@
+"""Dot products of bytes: `u8s8_dot`, `s8s8_dot`, and `s8s8_lanes` for processors that take one lane for all outputs."""
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DenseArrayBase, i8, i64
+from xdsl.dialects.vector import ShuffleOp
+from xdsl.ir import SSAValue
+
+from qmlir.dialects.kernel.packed_ops import PackedOp
+from qmlir.dialects.simd.base import vector
+from qmlir.dialects.simd.lanes import DotAccumulateOp, Signs
+from qmlir.dialects.simd.memory import LoadGroupSplatOp
+from qmlir.targets.cpu.loops.contraction.geometry import Operand, Place, Window, load
+from qmlir.targets.cpu.loops.contraction.tiles import Registers, TiledVariant, TileWriter
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, times
+
+# `u8s8_dot` and `s8s8_dot`: four bytes a lane, moved into the range of one signedness, by weights of signed bytes.
+
+
+class ByteDots(TiledVariant):
+    """Reads groups of bytes, moved by 128 where their signedness is another one: the highest bit changes."""
+
+    def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
+        wide = emit.with_lanes(4 * emit.lanes)
+        return self.moved(
+            emit, x, wide.insert(LoadGroupSplatOp(x.memory, [emit.index(each) for each in place], wide.typed(i8)))
+        )
+
+    def moved(self, emit: VectorEmitter, x: Operand, value: SSAValue) -> SSAValue:
+        """A register of bytes of `x` in the range that is multiplied."""
+        wide = emit.with_lanes(4 * emit.lanes)
+        is_moved = x.is_unsigned != self.reads_unsigned
+        return wide.binary(arith.XOrIOp, value, wide.constant(-128, i8)) if is_moved else value
+
+    def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
+        return emit.insert(DotAccumulateOp(sums, x, w, Signs.US if self.reads_unsigned else Signs.SS))
+
+
+U8S8_DOT = ByteDots(name="u8s8_dot", group=4, element=i8, input_element=i8, reads_unsigned=True, sums_blocks=True)
+"""Activations in the unsigned range, weights without zero point."""
+
+S8S8_DOT = ByteDots(name="s8s8_dot", group=4, element=i8, input_element=i8, reads_unsigned=False, sums_blocks=True)
+"""Both signed, weights without zero point."""
+
+
+# `s8s8_lanes`: as `s8s8_dot`, for processors whose dot products take one lane of a register for all of their lanes.
+#
+# A register of each row of `x` holds the bytes of as many steps as it has lanes. A step takes its lane of it, which
+# costs nothing where the instruction names the lane (`sdot` of ARM): `x` is read once, instead of once a step for
+# each row. Its bytes are in the signed range in memory already.
+
+
+class ByteLaneWriter(TileWriter):
+    """Writes the loops of a contraction whose steps go in runs of as many as a register has lanes."""
+
+    def _sum_steps(
+        self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], valid: int
+    ) -> Registers:
+        whole, rest = divmod(self.geometry.steps, self.schedule.lanes)
+        if whole:
+            sums = self._carried(
+                emit, whole, sums,
+                lambda inner, run, before: self._run(
+                    inner, before, window, weights, times(inner, run, self.schedule.lanes)
+                ),
+            )  # fmt: skip
+        first = whole * self.schedule.lanes
+        if not rest:
+            return sums
+        return self._carried(
+            emit, rest, sums,
+            lambda inner, step, before: self._step(inner, before, window, weights, add(inner, first, step), valid),
+        )  # fmt: skip
+
+    def _run(
+        self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], first: Index
+    ) -> Registers:
+        """The steps from `first` on whose bytes of `x` fill a register of each row."""
+        moved = window.moved(emit, times(emit, first, self.variant.group))
+        rows = [self._read(emit, moved.row(emit, row)) for row in range(len(sums))]
+        for lane in range(self.schedule.lanes):
+            step = add(emit, first, lane)
+            loaded = self._step_weights(emit, sums, weights, step)
+            self._prefetch_rows(emit, window, step, len(sums))
+            after: Registers = []
+            for registers, row in zip(sums, rows, strict=True):
+                x = self._splat(emit, row, lane)
+                after.append([self.variant.add(emit, sum_, x, w) for sum_, w in zip(registers, loaded, strict=True)])
+            sums = after
+        return sums
+
+    def _read(self, emit: VectorEmitter, place: Place) -> SSAValue:
+        """The bytes of a row for a run of steps."""
+        assert isinstance(self.variant, ByteLanes)
+        value = load(emit, self.geometry.x.memory, place, self.schedule.lanes * self.variant.group)
+        return self.variant.moved(emit, self.geometry.x, value)
+
+    def _splat(self, emit: VectorEmitter, row: SSAValue, lane: int) -> SSAValue:
+        """The bytes of one step in all lanes."""
+        group = self.variant.group
+        order = [lane * group + byte for _ in range(self.schedule.lanes) for byte in range(group)]
+        mask = DenseArrayBase.from_list(i64, order)
+        return emit.insert(ShuffleOp(row, row, mask, result_type=vector(len(order), i8)))
+
+
+class ByteLanes(ByteDots):
+    """Reads the bytes of several steps at a time."""
+
+    def write(self, op: PackedOp, emit: Emitter) -> None:
+        ByteLaneWriter(op, self, emit).write(emit)
+
+    def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
+        # `sdot` names a lane of the last factor alone.
+        return emit.insert(DotAccumulateOp(sums, w, x, Signs.SS))
+
+
+S8S8_LANES = ByteLanes(
+    name="s8s8_lanes", group=4, element=i8, input_element=i8, reads_unsigned=False, holds_signed=True, sums_blocks=True
+)
+"""Both signed, weights without zero point."""

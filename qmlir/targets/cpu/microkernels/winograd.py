@@ -1,0 +1,472 @@
+"""`winograd`, `winograd_f4`, `winograd_f4_bytes`: convolutions of 3x3 kernels by Winograd's algorithms, as loops.
+
+Blocks of tiles go through input transform, products and output transform by themselves. What a block has in between,
+transformed inputs of 16 bits and products of 32, is scratch memory that stays in the cache nearest but one. A tile is
+two by two, or four by four, elements of the result. Where the result has another size, the last tile begins earlier, so
+that nothing is read beyond the input, and stores only what the tile before did not.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import i16, i32
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir.affine import AffineExpr
+
+from qmlir.dialects.kernel.attributes import ScheduleAttr
+from qmlir.dialects.kernel.ops import shaped
+from qmlir.dialects.kernel.packed_ops import PackedOp, PackedWinogradOp
+from qmlir.dialects.kernel.variants import WeightLayout
+from qmlir.dialects.kernel.winograd import F2, F4, F4_BYTES, KERNEL_SIZE, Algorithm, Matrix
+from qmlir.dialects.simd.memory import PrefetchOp
+from qmlir.ir.diagnostics import op_error
+from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue
+from qmlir.targets.cpu.loops.contraction.geometry import Geometry, Operand, innermost_is_dense, load, readings_of, store
+from qmlir.targets.cpu.loops.contraction.tiles import LoopVariant
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, bits_of, emit_expression, times
+from qmlir.targets.cpu.loops.linear_maps import combined
+from qmlir.targets.cpu.loops.nests import collapse_axes
+from qmlir.targets.cpu.microkernels.broadcast_fma import I16_PAIRS
+
+Tile = list[list[SSAValue]]
+
+MOST_SHARES = 4
+"""Of 7x7x512 each transforms the inputs once more in 3 of its 100 us."""
+
+LINE_BYTES = 64
+"""What one prefetch brings."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a tile lies: its image and its first element, in the input as in the result, and where it would begin."""
+
+    image: Index
+    first: tuple[Index, Index]
+    regular: tuple[Index, Index]
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Memory between the stages of a block: `[tile, tile, tiles, channels]` before the products."""
+
+    inputs: SSAValue
+    products: tuple[SSAValue, ...]
+    """The same of each part of the input channels, after them."""
+
+
+def _quotient(emit: Emitter, value: Index, by: int) -> Index:
+    return emit_expression(emit, AffineExpr.dimension(0) // by, [value], [1])
+
+
+def _rest(emit: Emitter, value: Index, by: int) -> Index:
+    return emit_expression(emit, AffineExpr.dimension(0) % by, [value], [1])
+
+
+def _least(emit: Emitter, value: Index, limit: int) -> Index:
+    if isinstance(value, int):
+        return min(value, limit)
+    return emit.binary(arith.MinSIOp, value, emit.index(limit))
+
+
+def _added(emit: VectorEmitter, first: Sequence[SSAValue], second: Sequence[SSAValue]) -> list[SSAValue]:
+    return [emit.binary(arith.AddiOp, *pair) for pair in zip(first, second, strict=True)]
+
+
+def batched(values: Sequence[SSAValue], size: int) -> Iterator[Sequence[SSAValue]]:
+    """So many values at a time."""
+    return (values[first : first + size] for first in range(0, len(values), size))
+
+
+def transform(emit: VectorEmitter, matrix: Matrix, size: int, load_: Callable[[int, int], SSAValue]) -> Tile:
+    """`matrix @ tile @ matrix^T`, element by element, of a tile that is read column by column."""
+    columns = [combined(emit, matrix, [load_(row, column) for row in range(size)]) for column in range(size)]
+    return [combined(emit, matrix, values) for values in zip(*columns, strict=True)]
+
+
+# One block of tiles runs through all three stages before the next block begins, so that what lies between the stages
+# stays in the second cache:
+#   input     B^T d B of each tile and channel, 16 bits: [tile, tile, tiles, channels]
+#   products  for each of the tile * tile places a matrix product over the channels, 32 bits that wrap
+#   output    A^T m A, times the inverse of the odd factor, shifted, then the epilogue
+# The products take nearly all of the time and are a plain matrix product of pairs of 16-bit numbers. Their sums may
+# wrap: only the sum that is shifted has to fit 32 bits (see `qmlir/dialects/kernel/winograd.py`).
+class WinogradWriter:
+    """Writes the loops of one operation with packed weights."""
+
+    def __init__(self, op: PackedWinogradOp):
+        if not innermost_is_dense(op.x):
+            raise op_error(op, f"requires contiguous memory along the last axis, but got {op.x.type}")
+        assert op.outs is not None
+        self.op = op
+        self.form = op.form
+        self.schedule: ScheduleAttr = op.loops
+        self.sizes = shaped(op.outs)[0][1:3]
+        self.tiles = op.tiles
+        self.steps = shaped(op.w)[0][2 if self.form.takes_bytes else -2]
+        self.parts = op.part_count
+        self.epilogue = Epilogue(op, self._geometry(op.outs))
+        self.block = min(self.schedule.block, self.tile_count)
+        self.weights: SSAValue | None = None
+        """All packed weights in a row, where they are prefetched."""
+
+    def _geometry(self, y: SSAValue) -> Geometry:
+        """What an epilogue asks of a contraction: positions one by one, and channels."""
+        op, shape = self.op, shaped(y)[0]
+        ones = (1,) * 3
+        return Geometry(
+            x=Operand(op.x, op.input_unsigned is not None, op.accumulator_type), w=op.w, y=y,
+            readings=readings_of(op), positions=shape[:-1], strides=ones, taps=ones, dilations=ones, steps=self.steps,
+            groups=1, batches=0,
+            channels=shape[-1], terms=shaped(op.x)[0][-1], row=None,
+        )  # fmt: skip
+
+    @property
+    def tile_count(self) -> int:
+        """All tiles of all images."""
+        batch, rows, columns = self.tiles
+        return batch * rows * columns
+
+    @property
+    def width(self) -> int:
+        """The channels of a block of weights."""
+        return self.schedule.vectors * self.schedule.lanes
+
+    def write(self, emit: Emitter) -> None:
+        """Write all loops where `emit` stands."""
+        vectors = VectorEmitter.of(emit, self.schedule.lanes)
+        if self.schedule.prefetch:
+            self.weights = collapse_axes(emit, self.op.w, [list(range(len(shaped(self.op.w)[0])))])
+        blocks, shares = -(-self.tile_count // self.block), self.shares
+        if shares > 1:
+            with vectors.loop(shares, threads=True) as (inner, share):
+                self._write_block(inner, 0, share)
+        else:
+            with vectors.loop(blocks, threads=self.schedule.threads) as (inner, block):
+                self._write_block(inner, block)
+
+    @property
+    def shares(self) -> int:
+        """The shares of threads that the channels of the only block are divided into; each transforms all inputs."""
+        groups, rest = divmod(shaped(self.op.target)[0][-1], self.width)
+        if not self.schedule.threads or self.tile_count > self.block or rest:
+            return 1
+        return max(shares for shares in range(1, MOST_SHARES + 1) if groups % shares == 0)
+
+    def _write_block(self, emit: VectorEmitter, block: Index, share: Index = 0) -> None:
+        first = times(emit, block, self.block)
+        count: Index = self.block
+        if self.tile_count % self.block:
+            left = emit.binary(arith.SubiOp, emit.index(self.tile_count), emit.index(first))
+            count = _least(emit, left, self.block)
+        stages = self._scratch(emit)
+        with emit.loop(count) as (inner, tile):
+            self._write_input(inner, stages, first, tile)
+        whole, rest = divmod(shaped(self.op.target)[0][-1], self.width)
+        groups = whole // self.shares
+
+        def write(inner: VectorEmitter, group: Index, valid: int) -> None:
+            self._write_products(inner, stages, count, group, valid)
+            channel = times(inner, group, self.width)
+            with inner.loop(count) as (each, tile):
+                self._write_output(each, stages, first, tile, channel, valid)
+
+        if groups:
+            begin = times(emit, share, groups)
+            with emit.loop(groups) as (inner, group):
+                write(inner, add(inner, begin, group), self.width)
+        if rest:
+            write(emit, whole, rest)
+
+    def _scratch(self, emit: VectorEmitter) -> Stages:
+        """Memory for a block; each thread has its own. Tiles and channels are filled up to whole registers.
+
+        An odd number of tiles, and a register more of channels, keep the elements of a tile out of each other's way:
+        at distances of a power of two they would have the same places in the cache.
+        """
+        size, rows, lanes = self.form.tile, self.schedule.rows, 2 * self.schedule.lanes
+        tiles, channels = -(-self.block // rows) * rows | 1, shaped(self.op.x)[0][-1]
+
+        def memory(element: Attribute, depth: int) -> SSAValue:
+            return emit.builder.insert(memref.AllocaOp.get(element, shape=[size, size, tiles, depth])).memref
+
+        inputs = memory(i16, -(-channels // lanes) * lanes + lanes)
+        return Stages(inputs, tuple(memory(i32, self.width) for _ in range(self.parts)))
+
+    # The last tile of a row or column begins earlier where the result is not a multiple of the step: it overlaps the
+    # tile before. Both compute the same elements from the same input; each is stored once, as threads may run the two
+    # tiles.
+    def _place(self, emit: VectorEmitter, first: Index, tile: Index) -> Place:
+        _, rows, columns = self.tiles
+        number = add(emit, first, tile)
+        row = _quotient(emit, number, columns)
+        image = _quotient(emit, row, rows) if self.tiles[0] > 1 else 0
+        steps = (_rest(emit, row, rows) if self.tiles[0] > 1 else row), _rest(emit, number, columns)
+        step = self.form.step
+        regular = times(emit, steps[0], step), times(emit, steps[1], step)
+        begins = [
+            _least(emit, place, size - step) if size % step else place
+            for place, size in zip(regular, self.sizes, strict=True)
+        ]
+        return Place(image, (begins[0], begins[1]), regular)
+
+    # --- Input --------------------------------------------------------------------------------------------------------
+
+    def _write_input(self, emit: VectorEmitter, stages: Stages, first: Index, tile: Index) -> None:
+        """The transform of the input of one tile, so many channels at a time as a register has places of 16 bits."""
+        place, wide = self._place(emit, first, tile), emit.with_lanes(2 * self.schedule.lanes)
+        whole, rest = divmod(shaped(self.op.x)[0][-1], wide.lanes)
+
+        def write(inner: VectorEmitter, channel: Index, valid: int | None) -> None:
+            moved = transform(
+                inner, self.form.input, self.form.tile,
+                lambda row, column: self._element(inner, place, (row, column), channel, valid),
+            )  # fmt: skip
+            for row, values in enumerate(moved):
+                for column, value in enumerate(values):
+                    store(inner, value, stages.inputs, [row, column, tile, channel])
+
+        if whole:
+            with wide.loop(whole) as (inner, run):
+                write(inner, times(inner, run, wide.lanes), None)
+        if rest:
+            write(wide, whole * wide.lanes, rest)
+
+    def _element(
+        self, emit: VectorEmitter, place: Place, inside: tuple[int, int], channel: Index, valid: int | None
+    ) -> SSAValue:
+        """The channels of an element of the tile, in 16 bits."""
+        where = [add(emit, begin, offset) for begin, offset in zip(place.first, inside, strict=True)]
+        value = load(emit, self.op.x, [place.image, *where, channel], emit.lanes, valid)
+        if bits_of(value.type) == bits_of(i16):
+            return value
+        return emit.convert(arith.ExtSIOp if self.op.input_unsigned is None else arith.ExtUIOp, value, i16)
+
+    # --- Products -----------------------------------------------------------------------------------------------------
+
+    # The order is places outermost: the weights of a place are read once for all tiles of a block. A panel of weights
+    # that fits the first cache is prefetched one panel ahead, since the places do not follow each other in memory.
+    def _write_products(self, emit: VectorEmitter, stages: Stages, count: Index, group: Index, valid: int) -> None:
+        """The products of matrices of a block of tiles with a block of weights."""
+        rows, size = self.schedule.rows, self.form.tile
+        runs = _quotient(emit, add(emit, count, rows - 1), rows)  # what is beyond the last tile is never read
+        if self.form.takes_bytes:
+            with emit.loop(runs) as (each, run):
+                self._write_rows(each, stages, run, group, valid)
+            return
+        with emit.loop(size) as (outer, row), outer.loop(size) as (inner, column), inner.loop(runs) as (each, run):
+            self._write_product(each, stages, (row, column), run, group, valid)
+
+    def _write_product(
+        self, emit: VectorEmitter, stages: Stages, element: tuple[Index, Index], run: Index, group: Index, valid: int
+    ) -> None:
+        """A run of tiles by a block of channels, one step of two terms after the other."""
+        rows, lanes = self.schedule.rows, self.schedule.lanes
+        weights, width = [0, group, *element], lanes * I16_PAIRS.group
+        tile, ahead = times(emit, run, rows), self._ahead(emit, weights[1:], run)
+        vectors = -(-valid // lanes)
+
+        def step(inner: VectorEmitter, number: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            factors = [load(inner, self.op.w, [*weights, number, vector * width], width) for vector in range(vectors)]
+            self._prefetch(inner, ahead, number)
+            after: list[SSAValue] = []
+            for row in range(rows):
+                seen = self._seen(inner, stages, [*element, add(inner, tile, row)], number)
+                own = sums[row * vectors : (row + 1) * vectors]
+                after += [I16_PAIRS.add(inner, total, seen, factor) for total, factor in zip(own, factors, strict=True)]
+            return after
+
+        for products, sums in self._sums(emit, stages, rows * vectors, step):
+            for number, total in enumerate(sums):
+                row, vector = divmod(number, vectors)
+                store(emit, total, products, [*element, add(emit, tile, row), vector * lanes])
+
+    def _write_rows(self, emit: VectorEmitter, stages: Stages, run: Index, group: Index, valid: int) -> None:
+        """A run of tiles by a block of channels, all products of a row of a tile together.
+
+        The weights of a step are transformed in registers, for all tiles of the run.
+        """
+        rows, size, lanes = self.schedule.rows, self.form.tile, self.schedule.lanes
+        tile, vectors = times(emit, run, rows), -(-valid // lanes)
+        places = [(column, row) for column in range(size) for row in range(rows)]
+        for line in range(size):
+            ahead = self._ahead(emit, [group], add(emit, times(emit, run, size), line))
+
+            def step(
+                inner: VectorEmitter, number: Index, sums: Sequence[SSAValue], line: int = line, ahead: Index = ahead
+            ) -> Sequence[SSAValue]:
+                self._prefetch(inner, ahead, number)
+                factors = [self._line_of_weights(inner, line, group, number, vector) for vector in range(vectors)]
+                after: list[SSAValue] = []
+                for (column, row), own in zip(places, batched(sums, vectors), strict=True):
+                    seen = self._seen(inner, stages, [line, column, add(inner, tile, row)], number)
+                    after += [
+                        I16_PAIRS.add(inner, total, seen, each[column])
+                        for total, each in zip(own, factors, strict=True)
+                    ]
+                return after
+
+            for products, sums in self._sums(emit, stages, len(places) * vectors, step):
+                for (column, row), own in zip(places, batched(sums, vectors), strict=True):
+                    for vector, total in enumerate(own):
+                        store(emit, total, products, [line, column, add(emit, tile, row), vector * lanes])
+
+    # The factor common to a row of the transformed weights is in the output matrix, so that a row costs additions
+    # only.
+    def _line_of_weights(
+        self, emit: VectorEmitter, line: int, group: Index, step: Index, vector: int
+    ) -> Sequence[SSAValue]:
+        """One row of the transformed weights of a step, in 16 bits, from those of its taps that count there."""
+        wide, matrix = emit.with_lanes(I16_PAIRS.group * self.schedule.lanes), self.form.weights
+        used = [row for row, factor in enumerate(matrix[line]) if factor]
+
+        def tap(row: int, column: int) -> SSAValue:
+            value = load(wide, self.op.w, [0, group, step, row, column, vector * wide.lanes], wide.lanes)
+            return wide.convert(arith.ExtSIOp, value, i16)
+
+        factors = tuple(matrix[line][row] for row in used)
+        columns = [combined(wide, [factors], [tap(row, column) for row in used])[0] for column in range(KERNEL_SIZE)]
+        return combined(wide, matrix, columns)
+
+    def _seen(self, emit: VectorEmitter, stages: Stages, place: Sequence[Index], step: Index) -> SSAValue:
+        """The transformed inputs that a step multiplies."""
+        source = Operand(stages.inputs, False, i32)
+        return I16_PAIRS.read(emit, source, [*place, times(emit, step, I16_PAIRS.group)], None)
+
+    def _sums(
+        self, emit: VectorEmitter, stages: Stages, count: int,
+        step: Callable[[VectorEmitter, Index, Sequence[SSAValue]], Sequence[SSAValue]],
+    ) -> Iterator[tuple[SSAValue, Sequence[SSAValue]]]:  # fmt: skip
+        """The sums of the steps of each part of the channels, and the memory for them."""
+        steps = self.steps // self.parts
+        for part, products in enumerate(stages.products):
+
+            def shifted(
+                inner: VectorEmitter, number: Index, sums: Sequence[SSAValue], first: int = part * steps
+            ) -> Sequence[SSAValue]:
+                return step(inner, add(inner, number, first), sums)
+
+            yield products, emit.carried(steps, [emit.constant(0, i32)] * count, shifted)
+
+    # --- Weights of the next products ---------------------------------------------------------------------------------
+
+    @property
+    def _elements(self) -> int:
+        """The weights of a step."""
+        return self.width * I16_PAIRS.group * (KERNEL_SIZE**2 if self.form.takes_bytes else 1)
+
+    @property
+    def _share(self) -> int:
+        """How many of the next weights each step of a run of tiles, or of a row of its products, asks for."""
+        runs = -(-self.block // self.schedule.rows)
+        return -(-self._elements // (runs * self.form.tile if self.form.takes_bytes else runs))
+
+    def _ahead(self, emit: VectorEmitter, weights: Sequence[Index], run: Index) -> Index:
+        """Where the next weights that a run asks for begin: each has its share of them."""
+        if self.weights is None:
+            return 0
+        number: Index = 0
+        for place, size in zip(weights, (1, self.form.tile, self.form.tile), strict=False):
+            number = add(emit, times(emit, number, size), place)
+        next_ = times(emit, add(emit, number, 1), self.steps * self._elements)
+        return add(emit, next_, times(emit, run, self._share * self.steps))
+
+    def _prefetch(self, emit: VectorEmitter, ahead: Index, step: Index) -> None:
+        """Ask for the weights that are due in a step; behind the last of all there is nothing, which does no harm."""
+        if self.weights is None:
+            return
+        for line in range(0, self._share, LINE_BYTES * 8 // bits_of(self.form.weight_element)):
+            place = add(emit, add(emit, ahead, times(emit, step, self._share)), line)
+            emit.builder.insert(PrefetchOp(self.weights, emit.index(place), self.schedule.prefetch))
+
+    # --- Output -------------------------------------------------------------------------------------------------------
+
+    def _write_output(
+        self, emit: VectorEmitter, stages: Stages, first: Index, tile: Index, channel: Index, valid: int
+    ) -> None:
+        """The transform of the products of one tile, and the epilogue of its sums."""
+        place, lanes = self._place(emit, first, tile), self.schedule.lanes
+        for start in range(0, valid, lanes):
+            rows: Tile = []
+            for products in stages.products:
+                sums = transform(
+                    emit, self.form.output, self.form.tile,
+                    lambda row, column, products=products, start=start: load(
+                        emit, products, [row, column, tile, start], lanes
+                    ),
+                )  # fmt: skip
+                own = [[self._unscaled(emit, value) for value in values] for values in sums]
+                rows = [_added(emit, *pair) for pair in zip(rows, own, strict=True)] if rows else own
+            self._store(emit, place, rows, add(emit, channel, start), min(valid - start, lanes))
+
+    def _unscaled(self, emit: VectorEmitter, value: SSAValue) -> SSAValue:
+        """A sum of what is a multiple of it, modulo 2^32: an odd factor has an inverse, a power of two is a shift."""
+        if self.form.inverse != 1:
+            value = emit.binary(arith.MuliOp, value, emit.constant(self.form.inverse, i32))
+        return emit.binary(arith.ShRSIOp, value, emit.constant(self.form.shift_of_sums, i32))
+
+    def _store(self, emit: VectorEmitter, place: Place, sums: Tile, channel: Index, valid: int) -> None:
+        """The rows of sums, without those that an earlier tile has stored."""
+
+        def write(inner: VectorEmitter, first: int, last: int) -> None:
+            for row in range(first, last):
+                self._store_row(inner, place, row, sums[row], channel, valid)
+
+        self._where_new(emit, place, 0, write)
+
+    def _store_row(
+        self, emit: VectorEmitter, place: Place, row: int, values: list[SSAValue], channel: Index, valid: int
+    ) -> None:
+        def write(inner: VectorEmitter, first: int, last: int) -> None:
+            own = [place.image, add(inner, place.first[0], row), add(inner, place.first[1], first)]
+            self.epilogue.write(inner, [[value] for value in values[first:last]], own, channel, valid)
+
+        self._where_new(emit, place, 1, write)
+
+    def _where_new(
+        self, emit: VectorEmitter, place: Place, axis: int, write: Callable[[VectorEmitter, int, int], None]
+    ) -> None:
+        """`write`, the first rows or columns of a tile only where the tile begins in its regular place."""
+        step = self.form.step
+        old = -self.sizes[axis] % step
+        if old:
+            begin, regular = (emit.index(each) for each in (place.first[axis], place.regular[axis]))
+            is_new = emit.insert(arith.CmpiOp(begin, regular, "eq"))
+            block = Block()
+            inner = emit.at_end(block)
+            write(inner, 0, old)
+            inner.builder.insert(scf.YieldOp())
+            emit.builder.insert(scf.IfOp(is_new, [], Region(block)))
+        write(emit, old, step)
+
+
+class TapsTogetherLayout(WeightLayout):
+    """Weights whose step has all taps of its terms: they are read, and transformed, together."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        groups, blocks, *taps, steps, elements = super().shape
+        return (groups, blocks, steps, *taps, elements)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        groups, blocks, *taps, steps, channel, term = super().order
+        return (groups, blocks, steps, *taps, channel, term)
+
+
+class ByWinograd(LoopVariant):
+    """Blocks of tiles: input transform, products of matrices in pairs of 16 bits, output transform and epilogue."""
+
+    def write(self, op: PackedOp, emit: Emitter) -> None:
+        if not isinstance(op, PackedWinogradOp):
+            raise op_error(op, f"is packed for variant '{self.name}', which requires kernel.packed_winograd")
+        WinogradWriter(op).write(emit)
+
+
+def _of(form: Algorithm) -> ByWinograd:
+    layout = TapsTogetherLayout if form.takes_bytes else WeightLayout
+    return ByWinograd(name=form.variant, group=I16_PAIRS.group, element=form.weight_element, layout=layout)
+
+
+WINOGRAD, WINOGRAD_F4, WINOGRAD_F4_BYTES = map(_of, (F2, F4, F4_BYTES))

@@ -1,1 +1,0 @@
-"""The memory plan: how long buffers live, where in one arena each of them lies, and a picture of that."""

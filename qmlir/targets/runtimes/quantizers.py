@@ -1,0 +1,176 @@
+"""Models quantized by ONNX Runtime's own tools, as their users make them: static as QDQ or QOperator, or dynamic.
+
+`quantize` writes one model in one form. A form says the types of activations and weights, and how a session has to run
+it. The tools leave LSTM and GRU in float when they are static.
+"""
+
+import contextlib
+import io
+import logging
+from collections.abc import Generator, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from onnx import ModelProto, version_converter
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.ir.diagnostics import DiagnosticError, text_error, unknown
+from qmlir.targets.runtimes.onnx_runtime import PACKAGE
+from qmlir.targets.runtimes.packages import imported
+
+OPSET = 17
+"""What models are converted to: their quantizer takes per-channel weights from 13 on, and knows every operator here."""
+
+_IR_VERSION = 8
+
+
+@dataclass(frozen=True)
+class PeerForm:
+    """One way to quantize and run a model."""
+
+    name: str
+    activations: str = ""
+    """`QUInt8` or `QInt8`; empty for a model that stays in float."""
+
+    weights: str = ""
+
+    is_dynamic: bool = False
+    """Whether activations are quantized by their range at run time: no samples are needed."""
+
+    has_operators: bool = False
+    """Whether operators on integers stand in the file (QOperator); otherwise float ones between casts (QDQ)."""
+
+    is_exact: bool = False
+    """Whether the session must be told to be exact (`onnx_runtime.Options.is_exact`)."""
+
+
+FORMS: Mapping[str, PeerForm] = {
+    form.name: form
+    for form in (
+        PeerForm("f32"),
+        PeerForm("u8s8", "QUInt8", "QInt8"),
+        PeerForm("u8s8 exact", "QUInt8", "QInt8", is_exact=True),
+        PeerForm("u8u8", "QUInt8", "QUInt8"),
+        PeerForm("s8s8", "QInt8", "QInt8"),
+        PeerForm("u8s8 operators", "QUInt8", "QInt8", has_operators=True),
+        PeerForm("u8u8 operators", "QUInt8", "QUInt8", has_operators=True),
+        PeerForm("s8s8 operators", "QInt8", "QInt8", has_operators=True),
+        PeerForm("dynamic", "QUInt8", "QInt8", is_dynamic=True),
+        PeerForm("dynamic u8u8", "QUInt8", "QUInt8", is_dynamic=True),
+    )
+}
+"""The forms by name. `u8s8` is the fastest on x86, and saturates there where VNNI is missing."""
+
+METHODS: Mapping[str, str] = {"min_max": "MinMax", "percentile": "Percentile", "entropy": "Entropy"}
+"""Our names of the calibrators that the static quantizer has, too."""
+
+
+def form_of(name: str) -> PeerForm:
+    """The form of that name. Raises `DiagnosticError` where there is none."""
+    if name not in FORMS:
+        raise text_error(unknown("form", name, FORMS))
+    return FORMS[name]
+
+
+def _reader(samples: Iterable[Mapping[str, Array]]) -> Any:
+    """Samples as the quantizer takes them."""
+    base: Any = imported(PACKAGE, "quantization").CalibrationDataReader
+
+    class SampleReader(base):
+        def __init__(self) -> None:
+            self.left = iter(samples)
+
+        def get_next(self) -> dict[str, Array] | None:
+            found = next(self.left, None)
+            return None if found is None else dict(found)
+
+    return SampleReader()
+
+
+@contextlib.contextmanager
+def _quiet() -> Generator[None]:
+    """Without the advice to preprocess the model, once for each, and the progress that is printed."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        logging.disable(before)
+
+
+def modern(model: ModelProto) -> ModelProto:
+    """A copy of the model at an operator set that the quantizer takes, with Add for a Sum of two: Sum stays in float.
+
+    Raises `DiagnosticError` where an operator has no form there.
+    """
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    for node in copy.graph.node:
+        if node.op_type == "Sum" and len(node.input) == 2:
+            node.op_type = "Add"
+    if next((each.version for each in copy.opset_import if each.domain in ("", "ai.onnx")), OPSET) >= OPSET:
+        return copy
+    try:
+        converted = version_converter.convert_version(copy, OPSET)
+    except RuntimeError as error:
+        raise text_error(
+            f"the model cannot be converted to operator set {OPSET}: {' '.join(str(error).split())}"
+        ) from error
+    converted.ir_version = _IR_VERSION
+    return converted
+
+
+def quantize(
+    source: Path,
+    target: Path,
+    form: PeerForm,
+    samples: Iterable[Mapping[str, Array]] = (),
+    *,
+    per_channel: bool = True,
+    calibrator: str = "min_max",
+    prepare: bool = True,
+) -> None:
+    """Write `source`, a float model, in `form` to `target`.
+
+    `samples` are arrays by name with the shapes of the model's inputs, for the static forms; histograms of `percentile`
+    and `entropy` need one shape. `prepare` folds and infers shapes before, as their documentation advises. Raises
+    `DiagnosticError` for a form in float, for no samples, and where the quantizer fails.
+    """
+    if not form.activations:
+        raise text_error(f"the form '{form.name}' is the float model itself")
+    if calibrator not in METHODS:
+        raise text_error(f"ONNX Runtime has no calibrator '{calibrator}' (available: {', '.join(METHODS)})")
+    tools = imported(PACKAGE, "quantization")
+    activations, weights = getattr(tools.QuantType, form.activations), getattr(tools.QuantType, form.weights)
+    with TemporaryDirectory() as folder, _quiet():
+        prepared = source
+        try:
+            if prepare:
+                prepared = Path(folder) / "prepared.onnx"
+                tools.shape_inference.quant_pre_process(str(source), str(prepared), skip_symbolic_shape=True)
+            if form.is_dynamic:
+                tools.quantize_dynamic(str(prepared), str(target), per_channel=per_channel, weight_type=weights)
+                return
+            kind = tools.QuantFormat.QOperator if form.has_operators else tools.QuantFormat.QDQ
+            tools.quantize_static(
+                str(prepared), str(target), _reader(samples), quant_format=kind,
+                per_channel=per_channel, activation_type=activations, weight_type=weights,
+                calibrate_method=getattr(tools.CalibrationMethod, METHODS[calibrator]),
+            )  # fmt: skip
+        except DiagnosticError:
+            raise  # of a sample that could not be read
+        except Exception as error:  # its errors have no class in common but this, and each is about model or samples
+            raise text_error(f"ONNX Runtime cannot quantize '{source}': {' '.join(str(error).split())}") from error
+
+
+_QUANTIZED = ("QLinear", "QGemm", "QAttention", "MatMulNBits")
+"""How other quantized operators begin."""
+
+
+def is_quantized(model: ModelProto) -> bool:
+    """Whether a model holds quantized operators or casts."""
+    names = {node.op_type for node in model.graph.node}
+    return any("Quantize" in name or "Integer" in name or name.startswith(_QUANTIZED) for name in names)

@@ -1,0 +1,168 @@
+"""The frame of a subcommand of `qmlir`: its command line, its configuration, and its output.
+
+A file in `qmlir/tools/commands/` gives a `Command`; the frame adds the options that every command has, reads
+the file of `--config`, and calls `run` with the arguments and a `Session`. What a command finds out goes through
+`Session.emit`, as text or, with `--json`, as JSON.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import IO, Any
+
+from qmlir.environment import plugins
+from qmlir.ir.diagnostics import LINES, Diagnostic, Severity, printable, text_error
+from qmlir.ir.limits import budgets
+from qmlir.text.data import plain
+from qmlir.text.diagnostics import render
+from qmlir.text.files import access
+from qmlir.tools.command import guarded
+from qmlir.tools.configuration import configured, note_paths, write_configuration
+from qmlir.tools.plugins import add_budgets, add_plugins, plugins_in
+from qmlir.tools.stdio import ArgumentParser, Streams, parse_arguments, usage_of
+from qmlir.tools.subcommands import Subcommand
+
+
+@dataclass(frozen=True)
+class Session(Streams):
+    """The streams of a command, how much it prints, and all subcommands that there are."""
+
+    quiet: bool = False
+    verbose: bool = False
+    json: bool = False
+    commands: Sequence[Subcommand] = ()
+
+    @property
+    def progress(self) -> IO[str] | None:
+        """What functions of the library take as `progress`."""
+        return None if self.quiet else self.stderr
+
+    def say(self, text: str) -> None:
+        """A line on standard error, unless the session is quiet."""
+        if not self.quiet:
+            self.stderr.write(f"{printable(text, LINES)}\n")
+
+    def detail(self, text: str) -> None:
+        """A line that is printed with `--verbose` only."""
+        if self.verbose and not self.quiet:
+            self.stderr.write(f"{printable(text, LINES)}\n")
+
+    def emit(self, value: Any, text: Callable[[], str], *, is_styled: bool = False) -> None:
+        """The result of a command: `text()`, or with `--json` the JSON of `value`, as `plain` says.
+
+        What does not print is escaped, unless the text `is_styled` by sequences of its own.
+        """
+        written = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) if self.json else text()
+        if self.json or not is_styled:
+            written = printable(written, LINES)
+        try:
+            self.stdout.write(written if written.endswith("\n") or not written else f"{written}\n")
+        except BrokenPipeError:  # the reader has gone, which is no matter of the command's
+            raise
+        except OSError as error:
+            raise text_error(f"cannot write to standard output: {error.strerror}") from error
+
+
+@dataclass(frozen=True)
+class Command:
+    """A subcommand: the arguments that it takes, and what it does with them.
+
+    `run` returns the exit code: 0, or 1 where an expectation or a bound fails. What is wrong with a model or with data
+    it raises as `DiagnosticError`, what is wrong with the command line as `UsageError`.
+    """
+
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace, Session], int]
+    epilog: str = ""
+    examples: Sequence[str] = ()
+    """Command lines for the end of the help, without `qmlir`."""
+
+
+_GROUPS = {
+    "data": ("--preprocess", "--samples", "--labels", "--scores", "--axis", "--constants", "--observer"),
+    "types": (),
+    "accuracy": (),
+    "training": (),
+    "partitioning": (),
+    "output": (
+        "--force", "--emit", "--name", "--max-code", "--max-weights", "--max-arena", "--title", "--no-time", "--sort",
+        "--worst", "--parts",
+    ),
+    "machine": ("--device", "--isa", "--threads", "--codegen", "--triple", "--cpu", "--features", "--no-tuned"),
+    "ONNX import": ("--shape", "--cut-inputs", "--cut-outputs", "--no-fallback", "--strip-training", "--keep-casts"),
+    "ONNX export": (),
+    "advanced": ("--cluster", "--resume", "--processes", "--state", "--passes", "--function", "--batch-size"),
+}  # fmt: skip
+"""The groups of options in the help; other options of a command stand in front of them."""
+
+
+def command_of(row: Subcommand) -> Command:
+    """The `Command` of a row, whose file is imported. Raises `PackageError` if it does not load."""
+    return row.command.load(Command)
+
+
+def fill_parser(parser: argparse.ArgumentParser, row: Subcommand) -> None:
+    """Add the arguments of a subcommand, and the options that all subcommands have."""
+    command = command_of(row)
+    parser.description = f"{row.summary[:1].upper()}{row.summary[1:]}."
+    lines = "".join(f"  qmlir {each}\n" for each in command.examples)
+    parser.epilog = "\n".join(filter(None, (command.epilog, f"examples:\n{lines}" if lines else ""))) or None
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    if isinstance(parser, ArgumentParser):
+        parser.set_groups(_GROUPS)
+    command.add_arguments(parser)
+    parser.usage = usage_of(parser)
+    group = parser.add_argument_group("common options")
+    group.add_argument("--quiet", action="store_true", help="print only results, warnings and errors")
+    group.add_argument("--verbose", action="store_true", help="print more details")
+    group.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_plugins(group.add_argument)
+    add_budgets(group.add_argument)
+    group.add_argument("--config", metavar="FILE", help="read options from a TOML file")
+    group.add_argument("--write-config", action="store_true", help="write these options to the --config file and exit")
+
+
+def build_parser(row: Subcommand) -> ArgumentParser:
+    """The command line of a subcommand."""
+    parser = ArgumentParser(prog=f"qmlir {row.name}", allow_abbrev=False)
+    fill_parser(parser, row)
+    return parser
+
+
+def _shown(diagnostic: Diagnostic, *, verbose: bool) -> str:
+    """A diagnostic for a user: one line, no remarks, and no IR unless `verbose` is set."""
+    if verbose:
+        return render(diagnostic)
+    return "" if diagnostic.severity is Severity.REMARK else render(replace(diagnostic.for_caller(), op=None))
+
+
+def run_command(row: Subcommand, argv: Sequence[str], streams: Streams, rows: Sequence[Subcommand]) -> int:
+    """Run a subcommand, one of `rows`, on the words after its name; the exit code."""
+    arguments = argparse.Namespace(verbose=False)
+
+    def run() -> int:
+        with plugins(plugins_in(argv)):
+            return run_with_plugins()
+
+    def run_with_plugins() -> int:
+        nonlocal arguments
+        found = configured(
+            lambda: build_parser(row), row.name, [each.name for each in rows],
+            lambda each: parse_arguments(each, argv, streams),
+            lambda text: streams.stderr.write(f"{printable(text)}\n"),
+        )  # fmt: skip
+        if isinstance(found, int):
+            return found
+        arguments = found
+        session = Session(
+            streams.stdin, streams.stdout, streams.stderr, found.quiet, found.verbose, found.json, rows
+        )  # fmt: skip
+        if found.write_config:
+            session.say(f"wrote {write_configuration(build_parser(row), row.name, found)}")
+            return 0
+        with budgets(dict(found.limit)), access(force=getattr(found, "force", False)):
+            note_paths(build_parser(row), found)
+            return command_of(row).run(found, session)
+
+    return guarded(streams, run, lambda diagnostic: _shown(diagnostic, verbose=arguments.verbose))

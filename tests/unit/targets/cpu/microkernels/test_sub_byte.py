@@ -1,0 +1,139 @@
+"""Products by weights of 2 bits and of signs that share bytes, against the integers of NumPy; and which are chosen."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qmlir
+from qmlir.dialects.kernel.contraction import ContractionOp
+from qmlir.dialects.kernel.variants import variant_named
+from qmlir.environment import default_environment
+from qmlir.interpreter.run import interpret
+from qmlir.passmanager.manager import run_pipeline
+from qmlir.targets.cpu.isa import predicates
+from qmlir.text.parsing import parse_module
+from tests.support.contractions import constant, tensor
+
+Array = np.ndarray
+
+VALUES = {"s8u2_dot": [-2, -1, 0, 1], "s8u1_dot": [-1, 1]}
+
+
+def _text(weights: Array, rows: int, schedule: str = "", zero: int = 0, *, is_unsigned: bool = False) -> str:
+    channels, terms = weights.shape
+    attributes = [f"input_zero_point = {zero} : i32", "epilogue_maps = [affine_map<(d0, d1) -> (d1)>]"]
+    attributes += ["input_unsigned"] * is_unsigned + [f"schedule = #kernel.schedule<{schedule}>"] * bool(schedule)
+    x, y = tensor((rows, terms), "i8"), tensor((rows, channels), "i32")
+    w = f"arith.constant dense<{weights.tolist()}> : {tensor(weights.shape, 'i2')}"
+    return f"""func.func @main(%x: {x}) -> {y} {{
+      %w = {w}
+      %b = {constant(np.arange(channels, dtype=np.int32), "i32")}
+      %0 = kernel.matmul ins(%x, %w : {x}, {tensor(weights.shape, "i2")}) epilogue(%b : {tensor((channels,), "i32")})
+          -> {y} attributes {{{", ".join(attributes)}}} {{
+      ^bb0(%acc: i32, %bias: i32):
+        %1 = arith.addi %acc, %bias : i32
+        kernel.yield %1 : i32
+      }}
+      func.return %0 : {y}
+    }}"""
+
+
+def _parsed(text: str) -> Any:
+    return parse_module(default_environment().new_context(), text)
+
+
+@pytest.mark.parametrize(("variant", "is_unsigned"), [("s8u2_dot", False), ("s8u1_dot", True)])
+def test_products(variant: str, is_unsigned: bool) -> None:
+    """Terms that fill no byte, a vector that is not full, and a tile that is smaller."""
+    rows, channels, terms = 3, 11, 37
+    random = np.random.default_rng(channels)
+    weights = random.choice(VALUES[variant], (channels, terms))
+    low, zero = (0, 200) if is_unsigned else (-128, -7)
+    wide = random.integers(low, low + 256, (rows, terms))
+    wide[0] = np.where(weights[0] > 0, low + 255, low)  # sums that are as large as they can be
+    x = wide.astype(np.uint8).view(np.int8)
+    expected = (wide - zero) @ weights.T + np.arange(channels)
+    schedule = f'variant = "{variant}", rows = 2, vectors = 2, lanes = 4, k_unroll = 4'
+    module = _parsed(_text(weights, rows, schedule, zero, is_unsigned=is_unsigned))
+    packed = run_pipeline(module.clone(), "kernel-assign-schedule{isa=generic},kernel-pack")
+    assert variant in str(packed)
+    for results in (interpret(packed, [x]), qmlir.compile(module, isa="generic")([x])):
+        (found,) = results.values()
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("variant", VALUES)
+def test_packed_bytes_give_the_weights_back(variant: str) -> None:
+    known = variant_named(variant)
+    more, bits = known.weight_offset, 8 // known.parts
+    layout = known.layout(known, 1, 4, 1, 4, (), 70)
+    weights = np.random.default_rng(0).choice(VALUES[variant], (1, 4, 70)).astype(np.int8)
+    packed = layout.pack(weights + more)
+    assert packed.nbytes == 4 * -(-70 // (4 * known.parts)) * 4 == packed.size
+    assert packed.nbytes * 8 >= weights.size * bits
+    np.testing.assert_array_equal(layout.unpack(packed) - more, weights)
+
+
+@pytest.mark.parametrize(
+    ("values", "rows", "terms", "chosen"),
+    [
+        ([-1, 1], 1, 4096, "s8u1_dot"),
+        ([-1, 0, 1], 1, 4096, "s8u2_dot"),
+        ([-1, 0, 1], 8, 4096, "u8s2_dot"),  # of which many use each weight
+        ([-1, 1], 1, 64, "u8s2_dot"),  # whose sum of the row would take longer
+    ],
+)
+def test_one_row_of_many_weights(
+    values: list[int], rows: int, terms: int, chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(predicates, "MASKED_PRODUCTS", 4 * 4096)  # a million weights take long to read
+    weights = np.resize(values, (4, terms))
+    module = run_pipeline(_parsed(_text(weights, rows)), "kernel-assign-schedule{isa=avx512-vnni}")
+    (op,) = (op for op in module.walk() if isinstance(op, ContractionOp))
+    assert op.schedule is not None
+    assert op.schedule.variant == chosen
+
+
+def test_zero_points_of_channels() -> None:
+    """What is more in the packed weights is so whether there is one zero point or one for each channel."""
+    random = np.random.default_rng(3)
+    weights, zeros = random.choice([-1, 0], (8, 37)), np.arange(8) % 2 - 1
+    x = random.integers(-128, 128, (2, 37)).astype(np.int8)
+    ins = f"{tensor((2, 37), 'i8')}, {tensor((8, 37), 'i2')}"
+    schedule = 'variant = "s8u2_dot", rows = 2, vectors = 2, lanes = 4, k_unroll = 4'
+    module = _parsed(f"""func.func @main(%x: {tensor((2, 37), "i8")}) -> tensor<2x8xi32> {{
+      %w = arith.constant dense<{weights.tolist()}> : {tensor((8, 37), "i2")}
+      %z = {constant(zeros.astype(np.int32), "i32")}
+      %0 = kernel.matmul ins(%x, %w : {ins}) weight_zero_points(%z : tensor<8xi32>) -> tensor<2x8xi32> attributes {{
+        schedule = #kernel.schedule<{schedule}>}} {{
+      ^bb0(%acc: i32):
+        kernel.yield %acc : i32
+      }}
+      func.return %0 : tensor<2x8xi32>
+    }}""")
+    expected = x.astype(int) @ (weights - zeros[:, None]).T
+    packed = run_pipeline(module.clone(), "kernel-assign-schedule{isa=generic},kernel-pack")
+    assert "s8u2_dot" in str(packed)
+    for results in (interpret(packed, [x]), qmlir.compile(module, isa="generic")([x])):
+        np.testing.assert_array_equal(next(iter(results.values())), expected)
+
+
+def test_a_bias_first_is_added_once() -> None:
+    """Sums of signs are doubled at their end, so they do not begin with what is added to them."""
+    layout = '#kernel.layout<variant = "s8u1_dot", vectors = 1, lanes = 4>'
+    weights = [1, 0, 0, -128, 2, 0, 0, 0, 1, 1, 1, 1, 3, 3, 3, 3]
+    module = _parsed(f"""func.func @main(%x: tensor<1x32xi8>) -> tensor<1x4xi32> {{
+      %w = arith.constant dense<[[[{weights}]]]> : tensor<1x1x1x16xi8>
+      %b = arith.constant dense<[1000, 2000, 3000, 4000]> : tensor<4xi32>
+      %0 = kernel.packed_matmul ins(%x, %w : tensor<1x32xi8>, tensor<1x1x1x16xi8>) epilogue(%b : tensor<4xi32>)
+          -> tensor<1x4xi32> attributes {{epilogue_maps = [affine_map<(d0, d1) -> (d1)>], layout = {layout}}} {{
+      ^bb0(%sum: i32, %bias: i32):
+        %1 = arith.addi %sum, %bias : i32
+        kernel.yield %1 : i32
+      }}
+      func.return %0 : tensor<1x4xi32>
+    }}""")
+    x = np.random.default_rng(0).integers(-128, 128, (1, 32)).astype(np.int8)
+    (compiled,) = qmlir.compile(module, isa="generic")([x]).values()
+    np.testing.assert_array_equal(compiled, next(iter(interpret(module, [x]).values())))
