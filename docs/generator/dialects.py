@@ -181,7 +181,7 @@ def _dialect_page(name: str, dialect: Any, tests: Path) -> str:
     parts = [GENERATED, f"# The `{name}` dialect", documentation(package)]
     families = _families(own)
     for module, operations in families.items():
-        title = module.rpartition(".")[2]
+        title = module.removesuffix(".ops").rpartition(".")[2]
         parts.append(f"## Operations: {title}" if len(families) > 1 else "## Operations")
         parts.append(documentation(importlib.import_module(module)))
         parts.extend(_operation(operation, shown[operation]).rstrip() for operation in operations)

@@ -1,7 +1,7 @@
 """Deciding the quantized type of every value of a function, by a recipe and by the recorded statistics of the values.
 
-A value has one type. It follows from the range of its group (see `groups`), from `s_x * s_w` where it is the
-accumulator of a contraction (see `accumulators`), or, for a constant, from its elements and from the slot that it fills
+A value has one type. It follows from the range of its group (see `shared_scales`), from `s_x * s_w` where it is the
+accumulator of a contraction (see `decisions`), or, for a constant, from its elements and from the slot that it fills
 at each user. An operation that does not take the types that it would get is left in float, and the others are decided
 anew.
 """

@@ -163,12 +163,12 @@ WIDE_BY_DEFAULT = (
 )
 """What has 16 bits unless a rule says otherwise. As in TFLite's recurrent layers, the state of an LSTM's cell, which
 adds up over all steps, and what goes into the functions of gates; and the state of a GRU, which is the sum of two
-products in each step. Residual streams (see `residual`), which add up over all layers, probabilities that are lost in
-8 bits (see `faint`), scores that a softmax reads in coarse steps (see `scores`), what roots and logarithms read (see
-`roots`), where squares have 32, results of the model in a part of their fixed range (see `given`), what is joined of
-large and small parts (see `uneven`), what depthwise convolutions make too much of (see `amplified`), what one step of a
-recurrence hands to the next (see `feedback`), and steps next to inputs and outputs that 8 bits would lose, where they
-cannot stay in float (see `edges`). Products of weights stay as they are."""
+products in each step. By the predicates in `predicates`: residual streams, which add up over all layers;
+probabilities that are lost in 8 bits; scores that a softmax reads in coarse steps; what roots and logarithms read,
+where squares have 32 bits; results of the model in a part of their fixed range; values joined of large and small
+parts; and results of depthwise convolutions. Also what one step of a recurrence hands to the next (see `feedback`),
+and steps next to inputs and outputs that 8 bits would lose, where they cannot stay in float (see `edges`). Products
+of weights stay as they are."""
 
 
 FOR_TABLES = f"{_BUILT_IN}embedding tables"

@@ -98,7 +98,7 @@ _ONNX = (
 
 def _onnx_rows(table: str, *more: str) -> tuple[str, ...]:
     families = (f"operators.{family}" for family in (*_ONNX, *more))
-    return tuple(f"qmlir.onnx.{module}:{table}" for module in ("mirrored", *families))
+    return tuple(f"qmlir.onnx.{module}:{table}" for module in ("one_to_one", *families))
 
 
 GUARDS: Mapping[str, str] = {

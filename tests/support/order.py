@@ -13,11 +13,11 @@ LONGEST = (
     "unit/test_docs.py",
     "levels/test_levels.py",
     "conformance/test_compiled.py",
-    "unit/targets/cpu/variants/test_widened.py",
-    "unit/targets/cpu/variants/test_winograd.py",
+    "unit/targets/cpu/microkernels/test_mixed_precision.py",
+    "unit/targets/cpu/microkernels/test_winograd.py",
     "unit/targets/cpu/test_memory_safety.py",
     "unit/walkthrough/test_demo.py",
-    "unit/dialects/nn/lower/test_recurrent.py",
+    "unit/dialects/nn/recurrent/test_recurrent.py",
 )
 """The files that take longest: a process runs a file as a whole, and one of them at the end would keep one alone."""
 

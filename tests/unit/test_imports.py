@@ -155,7 +155,7 @@ def test_what_is_imported_is_declared() -> None:
     assert undeclared == {}
     assert needed <= used.keys()
     peers = {str(path.relative_to(ROOT / "qmlir").parent) for name in optional & used.keys() for path in used[name]}
-    assert peers <= {"targets/peers", "tools", "tools/lsp"}  # the product goes without
+    assert peers <= {"targets/runtimes", "tools", "tools/lsp"}  # the product goes without
     assert {path.name for name in images for path in used[name]} == {"images.py"}
     assert {path.name for name in torch for path in used[name]} == {"torch.py"}
     where = {path.relative_to(ROOT / "qmlir").as_posix() for name in cluster & used.keys() for path in used[name]}

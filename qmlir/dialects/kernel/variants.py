@@ -130,7 +130,7 @@ class WeightLayout:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Variant:
-    """A family of loops: how its packed operands are read. Its file in `qmlir/targets/cpu/variants` has the loops."""
+    """A family of loops: how its packed operands are read. `qmlir/targets/cpu/microkernels` has the loops."""
 
     name: str
 
@@ -157,7 +157,7 @@ class Variant:
     short_steps: int = 0
     """The steps whose products are added in 16 bits, neighbours together, before 32 bits take them; 0 where none are.
 
-    Where `weight_bits` doesn't prove that they fit, the weights themselves have to (`qmlir.analysis.contraction_ranges`)."""
+    If `weight_bits` doesn't prove that they fit, the weights must (`qmlir.analysis.contraction_ranges`)."""
 
     most_terms: int | None = None
     """The most terms of a sum, where its width is not all that limits them."""

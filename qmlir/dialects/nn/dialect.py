@@ -7,7 +7,6 @@ from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.attention import ops as attention
 from qmlir.dialects.nn.constant import ops as constant
 from qmlir.dialects.nn.contraction import ops as contraction
-from qmlir.dialects.nn.contraction import ops as einsum
 from qmlir.dialects.nn.dynamic import ops as dynamic
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.expansion import ops as expansion
@@ -24,16 +23,16 @@ from qmlir.dialects.nn.selection import ops as selection
 from qmlir.dialects.nn.sequence import ops as sequence
 from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.nn.softmax import ops as softmax
-from qmlir.dialects.nn.strings import ops as text
+from qmlir.dialects.nn.strings import ops as strings
 from qmlir.dialects.nn.training import ops as training
 from qmlir.dialects.nn.trees import ops as trees
 from qmlir.dialects.nn.types import SequenceType, StringType
 from qmlir.text.weights import ExternalWeightsAttr
 
 FAMILIES = (
-    constant, contraction, elementwise, activations, logic, reduction, pooling, resizing, einsum, normalization,
-    training, softmax, attention, movement, expansion, indexing, selection, shapes, recurrent, dynamic, sequence, text,
-    island, trees,
+    constant, contraction, elementwise, activations, logic, reduction, pooling, resizing, normalization,
+    training, softmax, attention, movement, expansion, indexing, selection, shapes, recurrent, dynamic, sequence,
+    strings, island, trees,
 )  # fmt: skip
 """The families of operations."""
 

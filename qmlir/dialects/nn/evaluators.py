@@ -11,7 +11,6 @@ from xdsl.ir import Operation
 
 from qmlir.dialects.nn.attention import evaluate as attention
 from qmlir.dialects.nn.contraction import evaluate as contraction
-from qmlir.dialects.nn.contraction import evaluate as einsum
 from qmlir.dialects.nn.dynamic import evaluate as dynamic
 from qmlir.dialects.nn.elementwise import evaluate as elementwise
 from qmlir.dialects.nn.evaluation.components import with_components
@@ -30,13 +29,13 @@ from qmlir.dialects.nn.selection import evaluate as selection
 from qmlir.dialects.nn.sequence import evaluate as sequence
 from qmlir.dialects.nn.shapes import evaluate as shapes
 from qmlir.dialects.nn.softmax import evaluate as softmax
-from qmlir.dialects.nn.strings import evaluate as text
+from qmlir.dialects.nn.strings import evaluate as strings
 from qmlir.dialects.nn.training import evaluate as training
 from qmlir.dialects.nn.trees import evaluate as trees
 
 _FAMILIES = (
-    elementwise, logic, contraction, pooling, resizing, einsum, movement, normalization, training, softmax, attention,
-    recurrent, dynamic, expansion, indexing, selection, reduction, shapes, text, trees,
+    elementwise, logic, contraction, pooling, resizing, movement, normalization, training, softmax, attention,
+    recurrent, dynamic, expansion, indexing, selection, reduction, shapes, strings, trees,
 )  # fmt: skip
 
 _PLAIN = with_quantized({op: evaluator for family in _FAMILIES for op, evaluator in family.EVALUATORS.items()})

@@ -29,7 +29,7 @@ from qmlir.dialects.nn.selection import ops as selection
 from qmlir.dialects.nn.sequence import ops as sequence
 from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.nn.softmax import gradient as softmax
-from qmlir.dialects.nn.strings import ops as text
+from qmlir.dialects.nn.strings import ops as strings
 from qmlir.dialects.nn.training import gradient as training
 from qmlir.dialects.nn.trees import ops as trees
 
@@ -52,7 +52,7 @@ REFUSED: Mapping[type[Operation], str] = {
 INTEGRAL: tuple[type[Operation], ...] = (
     constant.ConstantOp, arithmetic.EqualOp, arithmetic.GreaterOp, arithmetic.GreaterOrEqualOp, arithmetic.LessOp,
     arithmetic.LessOrEqualOp, *operations_in(logic), reductions.ArgMaxOp, reductions.ArgMinOp, selection.NonZeroOp,
-    shapes.ShapeOp, shapes.SizeOp, *operations_in(text),
+    shapes.ShapeOp, shapes.SizeOp, *operations_in(strings),
 )  # fmt: skip
 """The operations whose results are no floats, or depend on nothing."""
 

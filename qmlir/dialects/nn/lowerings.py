@@ -1,6 +1,6 @@
 """How `nn` operations become the integer level, family by family: structured operations with scalar bodies.
 
-What they compute is stated by their evaluators (`interpret`, and `interpret.quantized` for quantized values); the
+What they compute is stated by their evaluators (`evaluators`, and `quantized_evaluators` for quantized values); the
 bodies follow these formulas step by step. A quantized composite whose `components` give the types of its parts is
 lowered part by part, whatever the table of its family has for it.
 """
@@ -18,7 +18,6 @@ from qmlir.dialects.nn.contraction import lower as contraction
 from qmlir.dialects.nn.contraction import lower_einsum, lower_transposed
 from qmlir.dialects.nn.decompositions import DECOMPOSITIONS
 from qmlir.dialects.nn.dialect import FAMILIES
-from qmlir.dialects.nn.elementwise import lower as conversion
 from qmlir.dialects.nn.elementwise import lower as elementwise
 from qmlir.dialects.nn.expansion import lower as expansion
 from qmlir.dialects.nn.indexing import lower as indexing
@@ -37,12 +36,12 @@ from qmlir.dialects.nn.selection.ops import NonZeroOp, UniqueOp
 from qmlir.dialects.nn.sequence import ops as sequence
 from qmlir.dialects.nn.shapes import lower as shapes
 from qmlir.dialects.nn.softmax import lower as softmax
-from qmlir.dialects.nn.strings import ops as text
+from qmlir.dialects.nn.strings import ops as strings
 from qmlir.dialects.nn.training.ops import DropoutOp
 from qmlir.dialects.nn.trees import lower as trees
 
 _LOWERED = (
-    attention, constant, contraction, conversion, lower_einsum, elementwise, expansion, indexing, logic, movement,
+    attention, constant, contraction, lower_einsum, elementwise, expansion, indexing, logic, movement,
     normalization, pooling, recurrent, reduction, resizing, selection, shapes, softmax,
     lower_transposed, trees,
 )  # fmt: skip
@@ -60,7 +59,7 @@ def _refusing(reason: str) -> Lower:
 _BY_OPERATION: dict[type[Operation], Lower] = {
     **dict.fromkeys(operations_in(*FAMILIES), otherwise),
     **{operation: lowering for family in _LOWERED for operation, lowering in family.LOWERINGS.items()},
-    **dict.fromkeys(operations_in(text), _refusing("cannot be compiled: strings are not supported")),
+    **dict.fromkeys(operations_in(strings), _refusing("cannot be compiled: strings are not supported")),
     **dict.fromkeys(
         operations_in(sequence),
         _refusing("cannot be compiled: sequences of tensors are not supported"),

@@ -92,8 +92,8 @@ class Requantizing(IRDLOperation, abc.ABC):
         """A bound of the floats that become integers in the mode `qlinear`; `None` where it has no such arithmetic.
 
         `values` are the parameters of its operands and its result. The arithmetic is that of ONNX Runtime's operators
-        on 8 bits (`qmlir.arithmetic.requantization`), and products go by it as by any mode. Raises `ValueError` for a ratio of
-        scales that no f32 holds.
+        on 8 bits (`qmlir.arithmetic.requantization`), and products go by it as by any mode. Raises `ValueError` for a
+        ratio of scales that no f32 holds.
         """
         return None
 

@@ -262,7 +262,7 @@ class Profile(Readable):
             The profile.
 
         Raises:
-            ProfileError: The text is not a valid profile. It is a `ValueError` of `qmlir.quantization.profiles.profile`.
+            ProfileError: The text is not a valid profile. It is a `ValueError`.
         """
         found = _parsed(text)
         if not isinstance(found, dict) or "format" not in found:

@@ -1,7 +1,8 @@
 """Which rule of a recipe changes how a value of a quantized module is stored, and its text.
 
 The type of a value is decided where the value is computed, or first taken, and what moves or limits values shares one
-type (see `qmlir.quantization.shared_scales`). A rule that names another operation would decide nothing, which is an error.
+type (see `qmlir.quantization.shared_scales`). A rule that names another operation would decide nothing, which is an
+error.
 """
 
 from collections.abc import Iterator

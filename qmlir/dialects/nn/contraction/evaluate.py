@@ -22,7 +22,6 @@ from qmlir.dialects.nn.result_shapes import Windows, output_size, output_sizes
 from qmlir.dialects.quant.evaluate import dequantize, quantize
 from qmlir.dialects.quant.types import Granularity
 from qmlir.ir.builtin_types import element_of
-from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import narrowed
 
 # What matrix products and convolutions compute: sums of products through BLAS, integers exact.
@@ -130,14 +129,6 @@ def _fully_connected(op: ops.FullyConnectedOp, data: Array, weight: Array, bias:
     return (_finished(left @ right.T, bias, 0, op.result, data.dtype),)
 
 
-EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
-    ops.ConvOp: _conv,
-    ops.ConvTransposeOp: _conv_transpose,
-    ops.MatMulOp: _matmul,
-    ops.FullyConnectedOp: _fully_connected,
-}
-
-
 # What Einstein sums compute; f16 and bf16 in f32, rounded once, integers wrap.
 
 
@@ -149,7 +140,13 @@ def _einsum(op: ops.EinsumOp, arrays: tuple[Array, ...]) -> tuple[Array]:
     return (narrowed(result, element_of(op.result)) if is_integral(result) else result,)
 
 
-EINSUM_EVALUATORS: dict[type[Operation], Evaluator] = {ops.EinsumOp: _einsum}
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
+    ops.ConvOp: _conv,
+    ops.ConvTransposeOp: _conv_transpose,
+    ops.MatMulOp: _matmul,
+    ops.FullyConnectedOp: _fully_connected,
+    ops.EinsumOp: _einsum,
+}
 
 
 # Quantized contractions: exact integer sums of `(qx - zx)(qw - zw)`, through BLAS only where a bound proves it

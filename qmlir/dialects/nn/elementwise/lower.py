@@ -125,9 +125,6 @@ def _bit_cast(op: ops.BitCastOp, at: Lowering) -> Sequence[SSAValue]:
     return (quantized.compute(at, [reading], _AS_IT_IS, body),)
 
 
-CONVERSION_LOWERINGS: dict[type[Operation], Lower] = {ops.CastOp: _cast, ops.BitCastOp: _bit_cast}
-
-
 # Elementwise arithmetic: functions of scalars for plain values, exact integer rules for quantized ones.
 
 
@@ -476,6 +473,8 @@ FUNCTIONS: dict[type[Operation], Function] = {
 
 
 LOWERINGS: dict[type[Operation], Lower] = {
+    ops.CastOp: _cast,
+    ops.BitCastOp: _bit_cast,
     **{operation: elementwise(function) for operation, function in FUNCTIONS.items()},
     **{each: _on_one_scale(FUNCTIONS[each], sum) for each in (ops.AddOp, ops.SubOp)},
     **{each: _on_one_scale(FUNCTIONS[each], max) for each in (ops.MinOp, ops.MaxOp, ops.AbsOp, ops.NegOp, ReluOp)},
