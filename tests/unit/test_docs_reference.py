@@ -133,8 +133,11 @@ def test_a_lowering_that_only_refuses_is_none() -> None:
 
 PYTHON = {each.name: each for each in every_member()}
 CALLABLES = [name for name, each in PYTHON.items() if each.is_callable]
-OTHERS = {"Any", "Array", "DictionaryAttr", "Iterator", "LearnedWeight", "ModelProto", "ModuleOp", "None"}
-"""Types of results that the page does not describe."""
+OTHERS = {
+    "Any", "AnyLength", "Array", "CompiledModule", "DictionaryAttr", "Iterator", "LearnedWeight", "ModelProto", "ModuleOp",
+    "None",
+}  # fmt: skip
+"""Types of results that the page does not describe. Loaded programs are called as `Program` is."""
 
 EXAMPLES = [name for name, each in PYTHON.items() if each.docstring.example]
 
