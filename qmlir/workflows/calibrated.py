@@ -4,13 +4,12 @@
 can decide types again under other settings without running the calibration samples a second time.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, LiteralString, Protocol
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.interpreter.samples import Run
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import STORE, QuantizeOptions, literal_steps, quantize_pipeline
@@ -19,8 +18,9 @@ from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.report import WidenedValues, float_reasons, widened
 from qmlir.quantization.settings import QuantizeSettings
+from qmlir.workflows.hold_out import HoldOut
 from qmlir.workflows.recovery import Remedies, Repair
-from qmlir.workflows.validating import References, Share, Validating, Validation
+from qmlir.workflows.validating import References, Validating, Validation
 
 
 def stages_of(
@@ -47,20 +47,6 @@ def stages_of(
     return run
 
 
-@dataclass
-class _Watch:
-    """What is noted of decisions."""
-
-    used: set[int] = field(default_factory=set[int])
-    reasons: dict[str, str] = field(default_factory=dict[str, str])
-    wide: list[WidenedValues] = field(default_factory=list[WidenedValues])
-
-    def __call__(self, recipe: Recipe, decided: Sequence[Decisions]) -> None:
-        self.used.update(recipe.used)
-        self.reasons.update(float_reasons(decided))
-        self.wide[:] = widened(recipe, decided)
-
-
 @dataclass(frozen=True)
 class Decided:
     """A module with decided types, and the modules and the profile that led to it."""
@@ -68,16 +54,27 @@ class Decided:
     source: ModuleOp
     profile: Profile
     profiled: ModuleOp
-    module: ModuleOp
-    watch: _Watch = field(default_factory=_Watch)
+    """The lowered source with its statistics. Its operations are those of `module`, on floats."""
 
-    @staticmethod
-    def of(source: ModuleOp, profile: Profile, profiled: ModuleOp, run: Callable[..., None]) -> "Decided":
-        """Decide the types of `profiled`, the lowered `source` with its statistics, by the stages of `run`."""
-        found = Decided(source, profile, profiled, profiled.clone())
-        run(found.module, "decide", watch=found.watch)
-        run(found.module, "propagate")
-        return found
+    module: ModuleOp
+    rules_used: frozenset[int] = frozenset()
+    float_reasons: Mapping[str, str] = field(default_factory=dict[str, str])
+    widened: tuple[WidenedValues, ...] = ()
+
+
+def decided(source: ModuleOp, profile: Profile, profiled: ModuleOp, run: Callable[..., None]) -> Decided:
+    """Decide the types of `profiled`, the lowered `source` with its statistics, by the stages of `run`."""
+    used, reasons, wide = set[int](), dict[str, str](), list[WidenedValues]()
+
+    def watch(recipe: Recipe, decisions: Sequence[Decisions]) -> None:
+        used.update(recipe.used)
+        reasons.update(float_reasons(decisions))
+        wide.extend(widened(recipe, decisions))
+
+    module = profiled.clone()
+    run(module, "decide", watch=watch)
+    run(module, "propagate")
+    return Decided(source, profile, profiled, module, frozenset(used), reasons, tuple(wide))
 
 
 @dataclass(frozen=True)
@@ -94,11 +91,6 @@ class Attempt:
 
 class Recovery(Protocol):
     """Accuracy recovery in one call of `quantize`."""
-
-    @property
-    def calibrating(self) -> Callable[[Iterable[Run]], Iterable[Run]] | None:
-        """Takes all runs, and gives those that calibrate; `None` for all of them."""
-        ...
 
     def attempt(self, calibrated: "Calibrated", settings: QuantizeSettings, *, corrects: bool = False) -> Attempt:
         """`Calibrated.attempt` with a repair, if one was asked for or is worth it.
@@ -131,9 +123,7 @@ class AccuracyRecovery(Protocol):
         lowered: ModuleOp,
         effort: int | None,
         required: LiteralString,
-        share: Share | None,
-        *,
-        has_samples: bool,
+        hold_out: HoldOut | None,
     ) -> Recovery:
         """The recovery for `lowered`, made of `module`.
 
@@ -142,8 +132,7 @@ class AccuracyRecovery(Protocol):
             lowered: Its lowered form.
             effort: The effort that was asked for; `None` leaves it to the recovery.
             required: The pass that has to run with or without a repair, as pipeline text; may be empty.
-            share: What is held out of the calibration.
-            has_samples: `False` if statistics are given instead of samples.
+            hold_out: The split of the samples, which can keep some for the recovery; `None` if there are none.
         """
         ...
 
@@ -168,11 +157,7 @@ class Calibrated:
         if self.recovery is not None:
             return self.recovery.attempt(self, settings)
         run = stages_of(settings, self.source)
-        return self.finished(settings, self.decided(run), run)
-
-    def decided(self, run: Callable[..., None], profiled: ModuleOp | None = None) -> Decided:
-        """Decide types by the stages of `run`, on the module that `profiled_by` gave."""
-        return Decided.of(self.source, self.profile, self.profiled_by(run) if profiled is None else profiled, run)
+        return self.finished(settings, decided(self.source, self.profile, self.profiled_by(run), run), run)
 
     def profiled_by(self, run: Callable[..., None]) -> ModuleOp:
         """The lowered module with the statistics of the profile, balanced by the stages of `run`."""

@@ -28,12 +28,13 @@ from qmlir.target import targets_of
 from qmlir.text.tables import counted
 from qmlir.workflows.calibrated import AccuracyRecovery, Calibrated, Recovery, stages_of
 from qmlir.workflows.cluster.opening import Cluster
+from qmlir.workflows.hold_out import ENOUGH, HoldOut, runs_to_compare
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantized import Quantized as Quantized
 from qmlir.workflows.recovery import Remedies
 from qmlir.workflows.sample_checks import warn_of_other_scale, warn_of_scale
-from qmlir.workflows.validating import ENOUGH, References, Share, Validating, ValidationOptions, runs_to_compare
+from qmlir.workflows.validating import References, Validating, ValidationOptions
 
 
 @dataclass(frozen=True)
@@ -93,19 +94,19 @@ def _quantized(
     run = stages_of(settings, module, unrolls=bool(effort))
     lowered = module.clone()
     run(lowered, "target", "lower")
-    share: Share | None = None
-    if data is not None and (effort or (validation is not None and validation.data is None)):
-        share = Share(runs_to_compare(module), enough=0 if effort else ENOUGH)
+    hold_out: HoldOut | None = None
+    if data is not None:
+        validates = validation is not None and validation.data is None
+        hold_out = HoldOut(runs_to_compare(module), 0 if effort else ENOUGH if validates else None)
     recovery: Recovery | None = None
     if start_recovery is not None:
-        recovery = start_recovery(module, lowered, effort, shorten, share, has_samples=data is not None)
+        recovery = start_recovery(module, lowered, effort, shorten, hold_out)
     if data is not None:
         if any(observed(each.value) for each in keyed_values(lowered)):
             message = "the ranges that the model carries have no effect: those of the samples replace them"
             emit(Diagnostic(Severity.WARNING, message))
-        holds_out = recovery or share
         profiled = profile(
-            lowered, data, observers=observers, chosen=None if holds_out is None else holds_out.calibrating,
+            lowered, data, observers=observers, chosen=None if hold_out is None else hold_out.calibrating,
             processes=runs.processes, cluster=runs.cluster, resume=runs.resume, progress=runs.progress,
         )  # fmt: skip
     elif profiled is None:
@@ -113,7 +114,7 @@ def _quantized(
     references = References(module)
     calibrated = Calibrated(module, lowered, profiled, references, recovery, observers)
     found = calibrated.attempt(settings)
-    validating = None if validation is None else Validating.of(references, validation, share)
+    validating = None if validation is None else Validating.of(references, validation, hold_out)
     validated = None if validating is None else validating.compared(found.module)
     remedies: Remedies | None = None
     if validating is not None and validated is not None:
@@ -128,7 +129,7 @@ def _quantized(
     module, made = calibrated.stored(found), found.decided
     return Quantized(
         module, made.source, _asked(found.settings, calibrated.source), made.profile, made.profiled,
-        frozenset(made.watch.used), made.watch.reasons, tuple(made.watch.wide), validated, found.repair,
+        made.rules_used, made.float_reasons, made.widened, validated, found.repair,
         asked, remedies,
     )  # fmt: skip
 
@@ -250,9 +251,9 @@ def quantize(
         resume: Folder for the results of finished tasks, so that an interrupted calibration can continue.
         progress: Stream that shows progress: a terminal gets a bar, any other stream a line every ten seconds.
         effort: Level of accuracy recovery: 0 does nothing, 1 corrects biases, 2 also uses GPTQ and cross-layer
-            equalization, 3 also learns the rounding of weights (AdaRound). From 1 on, every fourth sample is held out,
-            and only changes that help there are kept. `"auto"` applies the remedy that restores the agreement with the
-            float model. `None` uses the `effort` of the recipe; without one, only biases of models with depthwise
+            equalization, 3 also learns the rounding of weights (AdaRound). From 1 on, one of every four samples is held
+            out, and only changes that help there are kept. `"auto"` applies the remedy that restores the agreement with
+            the float model. `None` uses the `effort` of the recipe; without one, only biases of models with depthwise
             convolutions are corrected.
 
     Returns:

@@ -1,9 +1,10 @@
 """Passes that repair what rounding lost, and the verdict on them by samples that they have not seen."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import LiteralString, Protocol
+from functools import partial
+from typing import LiteralString
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -24,23 +25,14 @@ from qmlir.quantization.report import LayerGain
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.quantization.weights import bias_beside, rounded_weights
 from qmlir.specialization.inputs import function_of
-from qmlir.workflows.calibrated import AccuracyRecovery, Attempt, Calibrated, Decided, stages_of
+from qmlir.workflows.calibrated import AccuracyRecovery, Attempt, Calibrated, Decided, decided, stages_of
 from qmlir.workflows.comparison.compare import arguments_of
 from qmlir.workflows.comparison.errors import sqnr
+from qmlir.workflows.hold_out import HoldOut, runs_to_compare
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.recovery import EQUALIZE, Remedies, Repair
 from qmlir.workflows.remedies import Remedy, find_remedy
-from qmlir.workflows.validating import (
-    HELD_OUT,
-    EvenRuns,
-    References,
-    Share,
-    Validating,
-    Validation,
-    ValidationOptions,
-    compared,
-    runs_to_compare,
-)
+from qmlir.workflows.validating import References, Validating, Validation, ValidationOptions, compared
 
 _SCALES: LiteralString = "quant-search-scales{compensating bits=4}"
 """With more bits the range of the weights costs little, and their codes make up for it."""
@@ -106,162 +98,82 @@ def runs_to_repair(module: ModuleOp) -> int:
     return max(8, min(MOST, _IN_STEP // (8 * max((1, *sizes)))))
 
 
-class Judges(Protocol):
-    """Which runs calibrate, which of them a repair may go by, and which others judge it."""
-
-    @property
-    def runs(self) -> Sequence[Run]:
-        """Those that judge."""
-        ...
-
-    @property
-    def source(self) -> str:
-        """What they are, for a reader."""
-        ...
-
-    def calibrating(self, runs: Iterable[Run]) -> Iterator[Run]:
-        """Those of `runs` that calibrate."""
-        ...
-
-    def may_repair(self) -> bool:
-        """Whether the repair may go by the run that `calibrating` gave last."""
-        ...
+def _may_need_correction(profiled: ModuleOp) -> bool:
+    """True if the module has depthwise convolutions, whose biases are worth a correction."""
+    return bool(depthwise(function_of(profiled, ENTRY)))
 
 
-class JudgesBeside:
-    """Every fourth of the runs that calibrate judges a repair that goes by others: nothing is held out for it.
+def _needs_correction(made: Decided) -> bool:
+    """True if such a convolution is quantized, and has a bias. Constants must be floats still.
 
-    So it is where no effort is asked for, and ranges are to stay what they are without a repair.
+    It must read codes of fewer than 16 bits, here or before: wider codes do not shift a mean.
     """
-
-    source = "that the correction has not used"
-
-    def __init__(self, most: int, validated: Share | None = None):
-        self._validated = validated
-        self._even = EvenRuns(most)
-        self._is_judge = False
-
-    @property
-    def runs(self) -> Sequence[Run]:
-        """At most `most`, evenly of all: samples may be sorted by class."""
-        return self._even.taken
-
-    def calibrating(self, runs: Iterable[Run]) -> Iterator[Run]:
-        """All runs but those that are held out to validate."""
-        left = runs if self._validated is None else self._validated.calibrating(runs)
-        for place, run in enumerate(left, 1):
-            self._is_judge = place % HELD_OUT == 0
-            if self._is_judge:
-                self._even.take(run)
-            yield run
-
-    def may_repair(self) -> bool:
-        """Whether the last run is none of the fourth ones."""
-        return not self._is_judge
+    sensitive = {origins_of(op) for op in depthwise(function_of(made.profiled, ENTRY))}
+    readers = {
+        reader: min(weight.element.bits, data.bits)
+        for weight in rounded_weights(function_of(made.module, ENTRY))
+        for reader, rows in weight.readers
+        if (data := quantized_type(rows.data)) is not None
+    }
+    is_narrow = any(bits < _EXACT_BITS for bits in readers.values())
+    return is_narrow and any(map(bias_beside, readers)) and any(origins_of(each) in sensitive for each in readers)
 
 
-class Repairing:
-    """A repair in the course of quantizing: some runs of the calibration are kept for it, others judge it.
+def repaired(
+    made: Decided,
+    candidates: Sequence[LiteralString],
+    references: References,
+    hold_out: HoldOut,
+    runs: Callable[[LiteralString], Callable[..., None]],
+    *,
+    required: LiteralString = "",
+    equalized: Callable[[Data], Decided | None] | None = None,
+) -> tuple[ModuleOp, Decided, Repair]:
+    """The module with the repair that brings it nearest to the float module, its decided types, and the gain.
 
-    Passes that are `required` run without a repair, too, and then go by no samples.
+    Each of the `candidates` is tried, passes that go by the samples of `hold_out`. The `required` passes go by no
+    samples, and run without a repair, too. `runs` returns, for passes, the function that runs stages of a pipeline that
+    repairs by them. `equalized` decides about the equalized model with the statistics of these samples, or returns
+    `None` if nothing is to be equalized: the candidate that was best is tried on it. All modules have their stages up
+    to `rescale` behind them.
     """
+    signature = function_of(references.module, ENTRY)
+    samples = [arguments_of(signature, each) for each in hold_out.repairing]
+    judges, source = hold_out.judging
 
-    def __init__(
-        self,
-        candidates: Sequence[LiteralString],
-        module: ModuleOp,
-        judges: Judges,
-        most: int = MOST,
-        *,
-        required: LiteralString = "",
-    ):
-        self.candidates: tuple[LiteralString, ...] = tuple(candidates)
-        self._required: LiteralString = required
-        self._judges = judges
-        self._kept = EvenRuns(min(most, runs_to_repair(module)))
+    def judged(module: ModuleOp) -> Mapping[str, float]:
+        return _decibels(references, module, judges, source)
 
-    def calibrating(self, runs: Iterable[Run]) -> Iterator[Run]:
-        """The runs that are left for calibration, some of which are kept."""
-        for run in self._judges.calibrating(runs):
-            if self._judges.may_repair():
-                self._kept.take(run)
-            yield run
+    plain = made.module.clone()
+    run_pipeline(plain, f"{required},{STORE}" if required else STORE)
+    runs(candidates[-1])(plain, "raise", "rescale")
+    chosen: LiteralString = candidates[-1]
+    best, known, layers = (plain, made), judged(plain), tuple[LayerGain, ...]()
+    unrepaired, found = known, dict[str, Mapping[str, float]]()
 
-    @property
-    def is_judged(self) -> bool:
-        """Whether there are runs that judge it."""
-        return bool(self._judges.runs)
+    def attempts() -> Iterator[tuple[LiteralString, LiteralString, Decided]]:
+        for passes in candidates:
+            yield passes, passes, made
+        others = None if equalized is None else equalized(samples)
+        if others is not None:
+            yield f"{EQUALIZE},{chosen}", chosen, others
+        if (passes := BLOCKS.get(candidates[-1])) is not None:
+            yield passes, passes, made
 
-    def may_be_worth_it(self, profiled: ModuleOp) -> bool:
-        """Whether the module has depthwise convolutions, whose biases are worth a correction, and it can be judged."""
-        return self.is_judged and bool(depthwise(function_of(profiled, ENTRY)))
-
-    def is_worth_it(self, profiled: ModuleOp, decided: ModuleOp) -> bool:
-        """Whether such a convolution is quantized in `decided`, whose constants are floats still, and has a bias.
-
-        It must read codes of fewer than 16 bits, here or before: wider codes do not shift a mean.
-        """
-        sensitive = {origins_of(op) for op in depthwise(function_of(profiled, ENTRY))}
-        readers = {
-            reader: min(weight.element.bits, data.bits)
-            for weight in rounded_weights(function_of(decided, ENTRY))
-            for reader, rows in weight.readers
-            if (data := quantized_type(rows.data)) is not None
-        }
-        is_narrow = any(bits < _EXACT_BITS for bits in readers.values())
-        return is_narrow and any(map(bias_beside, readers)) and any(origins_of(each) in sensitive for each in readers)
-
-    def apply(
-        self,
-        references: References,
-        profiled: ModuleOp,
-        decided: ModuleOp,
-        runs: Callable[[LiteralString], Callable[..., None]],
-        equalized: Callable[[Data], tuple[ModuleOp, ModuleOp] | None] | None = None,
-    ) -> tuple[ModuleOp, Repair]:
-        """`decided` with the repair that brings it nearest to the float module of `references`, and what that gave.
-
-        `profiled` is what was decided about: its operations are those of `decided`, on floats. `runs` gives for passes
-        what runs stages of a pipeline that repairs by them. Both have their stages up to `rescale` behind them.
-        `equalized` makes both of the equalized model, by samples, or nothing where nothing is to be equalized: on these
-        the passes are tried that were best without.
-        """
-        signature = function_of(references.module, ENTRY)
-        samples = [arguments_of(signature, each) for each in self._kept.taken]
-
-        def judged(module: ModuleOp) -> Mapping[str, float]:
-            return _decibels(references, module, self._judges.runs, self._judges.source)
-
-        plain = decided.clone()
-        run_pipeline(plain, f"{self._required},{STORE}" if self._required else STORE)
-        runs(self.candidates[-1])(plain, "raise", "rescale")
-        chosen: LiteralString = self.candidates[-1]
-        best, known, layers = plain, judged(plain), tuple[LayerGain, ...]()
-        unrepaired, found = known, dict[str, Mapping[str, float]]()
-
-        def attempts() -> Iterator[tuple[LiteralString, LiteralString, ModuleOp, ModuleOp]]:
-            for passes in self.candidates:
-                yield passes, passes, profiled, decided.clone()
-            others = None if equalized is None else equalized(samples)
-            if others is not None:
-                yield f"{EQUALIZE},{chosen}", chosen, *others
-            if (passes := BLOCKS.get(self.candidates[-1])) is not None:
-                yield passes, passes, profiled, decided.clone()
-
-        for name, passes, floats, repaired in attempts():
-            gains = list[LayerGain]()
-            run = runs(passes)
-            run(repaired, "repair", samples=samples, floats=floats, gained=gains.append, biases=set[Operation]())
-            run(repaired, "raise", "rescale")
-            found[name] = judged(repaired)
-            before, after = noise_ratios(known, found[name])
-            if after > before:
-                best, known, chosen, layers = repaired, found[name], name, tuple(gains)
-        mark_repaired(function_of(best, ENTRY), layers)
-        ratios = {passes: noise_ratios(unrepaired, each) for passes, each in found.items()}
-        others = tuple((passes, after) for passes, (_, after) in ratios.items() if passes != chosen)
-        count = sum(each.samples for each in self._judges.runs)
-        return best, Repair(chosen, count, self._judges.source, *ratios[chosen], layers, others, self._required)
+    for name, passes, of in attempts():
+        gains, module = list[LayerGain](), of.module.clone()
+        run = runs(passes)
+        run(module, "repair", samples=samples, floats=of.profiled, gained=gains.append, biases=set[Operation]())
+        run(module, "raise", "rescale")
+        found[name] = judged(module)
+        before, after = noise_ratios(known, found[name])
+        if after > before:
+            best, known, chosen, layers = (module, of), found[name], name, tuple(gains)
+    mark_repaired(function_of(best[0], ENTRY), layers)
+    ratios = {passes: noise_ratios(unrepaired, each) for passes, each in found.items()}
+    others = tuple((passes, after) for passes, (_, after) in ratios.items() if passes != chosen)
+    count = sum(each.samples for each in judges)
+    return *best, Repair(chosen, count, source, *ratios[chosen], layers, others, required)
 
 
 def _decibels(references: References, quantized: ModuleOp, runs: Sequence[Run], source: str) -> dict[str, float]:
@@ -289,39 +201,30 @@ def _together(ratios: Sequence[float]) -> float:
     return sqnr(1.0, sum(math.inf if each < _LOST else 10 ** (-each / 10) for each in ratios) / len(ratios))
 
 
-@dataclass
-class _Equalized:
-    """The equalized float model, decided about as the given one: what a repair may be tried on."""
+def _equalized(source: ModuleOp, samples: Data, run: Callable[..., None], observers: Sequence[str]) -> Decided | None:
+    """The equalized float model, with the statistics of `samples`, decided about as the given one.
 
-    source: ModuleOp
-    run: Callable[..., None]
-    observers: Sequence[str]
-    made: Decided | None = None
-
-    def __call__(self, samples: Data) -> tuple[ModuleOp, ModuleOp] | None:
-        """With the statistics of `samples`; `None` where nothing is to be equalized, or the recipe is not for that."""
-        try:
-            with revised(lambda _: None):  # all was said of the model that was given
-                self.made = self._decided(samples)
-        except DiagnosticError as error:  # such as a rule for what is amplified, where nothing is any more
-            emit(Diagnostic(Severity.REMARK, f"the equalized model is not tried: {error.diagnostic.message}"))
-        return None if self.made is None else (self.made.profiled, self.made.module)
-
-    def _decided(self, samples: Data) -> Decided | None:
-        source = run_pipeline(self.source.clone(), CLEAN)
-        if not equalize(source):
-            return None
-        lowered = source.clone()
-        self.run(lowered, "target", "lower")
-        profiled = profile(lowered, samples, observers=self.observers)
-        profiled = replace(profiled, extreme_samples={})  # their numbers are those of the samples of the repair
-        self.run(lowered, "profile", "mask", "balance", taken=profiled)
-        return Decided.of(source, profiled, lowered, self.run)
+    `None` if nothing is to be equalized, or the recipe is not for that.
+    """
+    try:
+        with revised(lambda _: None):  # all was said of the model that was given
+            equal = run_pipeline(source.clone(), CLEAN)
+            if not equalize(equal):
+                return None
+            lowered = equal.clone()
+            run(lowered, "target", "lower")
+            profiled = profile(lowered, samples, observers=observers)
+            profiled = replace(profiled, extreme_samples={})  # their numbers are those of the samples of the repair
+            run(lowered, "profile", "mask", "balance", taken=profiled)
+            return decided(equal, profiled, lowered, run)
+    except DiagnosticError as error:  # such as a rule for what is amplified, where nothing is any more
+        emit(Diagnostic(Severity.REMARK, f"the equalized model is not tried: {error.diagnostic.message}"))
+        return None
 
 
 @dataclass(frozen=True)
 class JudgedRecovery:
-    """Which samples calibrate, repair and judge the repair, and the repairs that are tried on a decided module."""
+    """The repairs that are tried on a decided module, and the samples that they go by."""
 
     effort: int | None
     """The effort that was asked for; `None` where biases are corrected only if that is worth it."""
@@ -329,51 +232,24 @@ class JudgedRecovery:
     required: LiteralString
     """The pass that has to run with or without a repair."""
 
-    share: Share | None
-    """What is held out of the calibration."""
-
-    asked: Repairing | None = None
-    """The repair of an effort that is asked for."""
-
-    beside: Repairing | None = None
-    """The repair that may be worth it where no effort is asked for."""
+    hold_out: HoldOut | None
+    """The split of the samples; `None` if there are none."""
 
     @staticmethod
     def of(
-        module: ModuleOp,
-        lowered: ModuleOp,
-        effort: int | None,
-        required: LiteralString,
-        share: Share | None,
-        *,
-        has_samples: bool,
+        module: ModuleOp, lowered: ModuleOp, effort: int | None, required: LiteralString, hold_out: HoldOut | None
     ) -> "JudgedRecovery":
         """The service `recovery` (`qmlir.workflows.calibrated.AccuracyRecovery`)."""
-        passes = repair_passes(effort or 0, required)
-        asked = Repairing(passes, lowered, share, required=required) if passes and share is not None else None
-        beside: Repairing | None = None
-        if has_samples and effort is None:
-            judges = JudgesBeside(runs_to_compare(module), share)
-            most = MOST if required else min(MOST_BESIDE, runs_to_compare(module))  # large runs tell as much in fewer
-            beside = Repairing(repair_passes(1, required), lowered, judges, most, required=required)
-        return JudgedRecovery(effort, required, share, asked, beside)
+        if hold_out is not None and effort != 0:
+            # Large runs tell as much of a mean in fewer.
+            most = MOST if effort or required else min(MOST_BESIDE, runs_to_compare(module))
+            hold_out.keep_for_repair(min(most, runs_to_repair(lowered)))
+        return JudgedRecovery(effort, required, hold_out)
 
     @property
-    def calibrating(self) -> Callable[[Iterable[Run]], Iterable[Run]] | None:
-        """Takes all runs, and gives those that calibrate; `None` for all of them."""
-        holds_out = self.asked or self.beside or self.share
-        return None if holds_out is None else holds_out.calibrating
-
-    def _chosen(self, profiled: ModuleOp, *, corrects: bool) -> Repairing | None:
-        """The repair to try on a module with recorded statistics: always one if it `corrects` biases."""
-        beside = self.beside
-        if beside is None or not beside.is_judged:
-            return self.asked
-        return beside if corrects or self.required or beside.may_be_worth_it(profiled) else self.asked
-
-    def _is_worth_it(self, repairing: Repairing, profiled: ModuleOp, decided: ModuleOp) -> bool:
-        """Whether the repair is tried on the `decided` module; a repair that was asked for always is."""
-        return repairing is not self.beside or bool(self.required) or repairing.is_worth_it(profiled, decided)
+    def _may_correct(self) -> bool:
+        """True if samples were kept by which biases can be corrected though no effort was asked for."""
+        return self.effort is None and self.hold_out is not None and bool(self.hold_out.judging[0])
 
     def attempt(self, calibrated: Calibrated, settings: QuantizeSettings, *, corrects: bool = False) -> Attempt:
         """Decide types under `settings`, repair the weights, and raise the operations.
@@ -381,26 +257,26 @@ class JudgedRecovery:
         With `corrects`, biases are corrected as effort 1 does, if no effort was asked for and that helps on samples
         that the correction has not used. Raises `DiagnosticError` for a recipe that does not fit the module.
         """
-        passes = repair_passes(self.effort or 0, self.required)
+        source, effort = calibrated.source, self.effort or 0
 
-        def repairs_by(text: LiteralString) -> Callable[..., None]:
-            return stages_of(settings, calibrated.source, repair=text)
+        def stages(repair: LiteralString = "") -> Callable[..., None]:
+            return stages_of(settings, source, repair=repair)
 
-        run = repairs_by(passes[-1] if passes else "")
-        profiled = calibrated.profiled_by(run)
-        repairing = self._chosen(profiled, corrects=corrects)
-        if repairing is None:
-            return calibrated.finished(settings, calibrated.decided(run, profiled), run)
-        run = repairs_by(repairing.candidates[-1])
-        made = calibrated.decided(run, profiled)
-        if not corrects and not self._is_worth_it(repairing, profiled, made.module):
-            run_pipeline(made.module, STORE)
+        candidates, is_sure = repair_passes(effort, self.required), bool(corrects or self.required or effort)
+        profiled = calibrated.profiled_by(stages(*candidates[-1:]))
+        if self._may_correct and (is_sure or _may_need_correction(profiled)):
+            candidates = repair_passes(1, self.required)
+        run = stages(*candidates[-1:])
+        made = decided(source, calibrated.profile, profiled, run)
+        if self.hold_out is None or not candidates or not (is_sure or _needs_correction(made)):
+            if candidates:
+                run_pipeline(made.module, STORE)
             return calibrated.finished(settings, made, run)
-        equalizes = (self.effort or 0) >= EQUALIZES
-        equalized = _Equalized(calibrated.source, run, calibrated.observers) if equalizes else None
-        module, repair = repairing.apply(calibrated.references, profiled, made.module, repairs_by, equalized)
-        if equalized is not None and equalized.made is not None and repair.is_equalized:
-            made = equalized.made
+        equalizing = partial(_equalized, source, run=run, observers=calibrated.observers)
+        module, made, repair = repaired(
+            made, candidates, calibrated.references, self.hold_out, stages,
+            required=self.required, equalized=equalizing if effort >= EQUALIZES else None,
+        )  # fmt: skip
         return Attempt(settings, module, made, repair)
 
     def remedied(
@@ -418,8 +294,7 @@ class JudgedRecovery:
             validation = validating.compared(made.module)
             return (made, validation), validation
 
-        may_correct = self.beside is not None and self.beside.is_judged
-        return find_remedy(lost, settings, attempt, seconds, may_correct=may_correct)
+        return find_remedy(lost, settings, attempt, seconds, may_correct=self._may_correct)
 
 
 RECOVERY: AccuracyRecovery = JudgedRecovery.of

@@ -8,7 +8,7 @@ and named with its place in the user's model.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import accumulate, islice
@@ -27,7 +27,6 @@ from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Data, Run, Samples
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, printable, text_error
-from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import outputs_of
 from qmlir.quantization.predicates import computed_operands
@@ -39,19 +38,7 @@ from qmlir.workflows.comparison.errors import FEWEST_CLASSES, MOST_CLASSES, TopO
 from qmlir.workflows.comparison.names import module_names
 from qmlir.workflows.comparison.subjects import ModuleSubject, real_outputs
 from qmlir.workflows.comparison.variation import Ratios, are_events, lost_places, misplaced, ratios_of, thinned
-
-MOST = 16
-"""Runs that are compared at most."""
-
-MULTIPLY_ADDS = 12e9
-"""Those of all runs that are compared: fewer than `MOST` runs of a large model, but 2 of any. The interpreter takes
-about .8 s for 1e9 of them in both models together."""
-
-ENOUGH = 256
-"""Runs that calibration has for itself: only of what comes after them a share is held out."""
-
-HELD_OUT = 4
-"""After them one of four runs in a row is held out."""
+from qmlir.workflows.hold_out import HoldOut, runs_to_compare
 
 MIN_SQNR = 10.0
 """The ratio about 0, in decibels, below which answers count as lost if nobody asks for another one: the error is a
@@ -106,97 +93,6 @@ class ValidationOptions:
     def is_asked_for(self) -> bool:
         """Whether a bound is given, so that a comparison has to be possible."""
         return self.min_sqnr is not None or self.min_agreement is not None
-
-
-def runs_to_compare(module: ModuleOp, function: str = ENTRY) -> int:
-    """How many runs of `module` are compared at most: fewer where each takes long."""
-    products = sum(
-        op.multiply_adds() for op in function_of(module, function).walk() if isinstance(op, MultipliesAndAdds)
-    )
-    return max(2, min(MOST, int(MULTIPLY_ADDS / products))) if products > 0 else MOST
-
-
-@dataclass
-class EvenRuns:
-    """At most `most` runs that lie evenly among all, of which it is not known how many there are.
-
-    One run of each stretch of equal length is taken, so that all classes are among them if samples are sorted by class.
-    Its place in the stretch is random, with a fixed seed, so that no period of the samples matters. If there are more
-    than `most`, stretches double, and one of each two runs is dropped.
-    """
-
-    most: int
-    taken: list[Run] = field(default_factory=list[Run], init=False)
-    _seen: int = field(default=0, init=False)
-    _next: int = field(default=0, init=False)
-    _stretch: int = field(default=1, init=False)
-
-    def __post_init__(self) -> None:
-        self._random = np.random.default_rng(0)
-
-    def take(self, run: Run) -> None:
-        """Look at the next of all runs."""
-        if self._seen == self._next:
-            self.taken.append(run)
-            if len(self.taken) > self.most:
-                pairs = (self.taken[place : place + 2] for place in range(0, len(self.taken), 2))
-                self.taken = [pair[self._random.integers(len(pair))] for pair in pairs]
-                self._stretch *= 2
-            self._next = len(self.taken) * self._stretch + int(self._random.integers(self._stretch))
-        self._seen += 1
-
-
-def is_held_out(place: int) -> bool:
-    """True for one run of each `HELD_OUT` in a row: a random one by a fixed seed, so that no period of the samples
-    keeps some of them out.
-    """
-    stretch, at = divmod(place, HELD_OUT)
-    return at == int(np.random.default_rng(stretch).integers(HELD_OUT))
-
-
-@dataclass
-class Share:
-    """The runs that are compared, chosen while calibration goes over all of them.
-
-    After the first `enough` runs a random one of each four is held out, or the fourth one if `enough` is 0, for a
-    repair. If none is held out, they are some that calibration uses.
-    """
-
-    most: int
-    enough: int = ENOUGH
-    held_out: list[Run] = field(default_factory=list[Run], init=False)
-
-    def __post_init__(self) -> None:
-        self._shared = EvenRuns(self.most)
-
-    def calibrating(self, runs: Iterable[Run]) -> Iterator[Run]:
-        """The runs that are left for calibration."""
-        runs = iter(runs)
-        for run in islice(runs, self.enough):
-            self._shared.take(run)
-            yield run
-        for place, run in enumerate(runs):
-            has_room = len(self.held_out) < self.most
-            if has_room and (is_held_out(place) if self.enough else place % HELD_OUT == HELD_OUT - 1):
-                self.held_out.append(run)
-                continue
-            if not self.enough:
-                self._shared.take(run)
-            yield run
-
-    def may_repair(self) -> bool:
-        """Whether a repair may go by the run that was given last: no other ones are given but those that calibrate."""
-        return True
-
-    @property
-    def runs(self) -> Sequence[Run]:
-        """Those that are compared."""
-        return self.held_out or self._shared.taken
-
-    @property
-    def source(self) -> str:
-        """What they are, for a reader."""
-        return "held out of the calibration" if self.held_out else "that calibration used"
 
 
 class References:
@@ -532,8 +428,8 @@ class Validating:
     """The origin of the samples, for a reader."""
 
     @staticmethod
-    def of(references: References, options: ValidationOptions, share: Share | None) -> "Validating | None":
-        """With the samples of `options`, or else those of `share`; `None` if there are none.
+    def of(references: References, options: ValidationOptions, hold_out: HoldOut | None) -> "Validating | None":
+        """With the samples of `options`, or else those that `hold_out` compares; `None` if there are none.
 
         Raises `DiagnosticError` if a bound is asked for and there are no samples.
         """
@@ -541,8 +437,8 @@ class Validating:
         if options.data is not None:
             runs = list(islice(Samples(function_of(module, function), options.data), runs_to_compare(module, function)))
             return Validating(references, options, runs, "given to validate")
-        if share is not None:
-            return Validating(references, options, share.runs, share.source)
+        if hold_out is not None:
+            return Validating(references, options, *hold_out.compared)
         if options.is_asked_for:
             raise text_error(
                 "--min-sqnr and --min-agreement require samples; pass --data (data=) or --validation (validation=)"

@@ -29,8 +29,8 @@ from qmlir.tools.command_runner import Command, Session
 from qmlir.tools.stdio import UsageError
 from qmlir.workflows.exporting import check_onnx_file, export_onnx
 from qmlir.workflows.folder import QuantizedFolder, check_new_folder, names_of
+from qmlir.workflows.hold_out import ENOUGH
 from qmlir.workflows.quantizing import quantize
-from qmlir.workflows.validating import ENOUGH
 
 _MODULE = ".mlir"
 

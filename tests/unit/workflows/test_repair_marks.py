@@ -27,7 +27,7 @@ from tests.support.repairs import data_of, decided_by, samples_of_four, two_laye
 @pytest.fixture(scope="module")
 def repaired() -> Quantized:
     """A model with codes that GPTQ has chosen."""
-    return quantize(two_layers("c"), {"x": samples_of_four()}, validate=False, effort=2, weights="i3")
+    return quantize(two_layers("c"), {"x": samples_of_four()}, validate=False, effort=2, weights="i2")
 
 
 def _marked(module: ModuleOp) -> dict[str, tuple[LayerGain, ...]]:

@@ -30,19 +30,19 @@ from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
 from qmlir.workflows import validating
-from qmlir.workflows.calibrated import stages_of
+from qmlir.workflows.calibrated import Decided, stages_of
+from qmlir.workflows.hold_out import HELD_OUT, HoldOut
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.repairing import (
     EFFORTS,
     MOST,
-    JudgesBeside,
     Repair,
-    Repairing,
     noise_ratios,
+    repaired,
     runs_to_repair,
 )
-from qmlir.workflows.validating import HELD_OUT, References, Share
+from qmlir.workflows.validating import References
 from tests.support.repairs import data_of, samples_of_four, two_layers
 
 _EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
@@ -105,9 +105,9 @@ def test_what_loses_is_left_out(model: ModuleOp, data: Array) -> None:
     """A pass that makes every bias larger is judged as any other one."""
     data = data[:32]
     decided = _decided(model, data, _W4)
-    share = Share(4, enough=0)
-    repairing = Repairing(["spoils"], decided, share)
-    assert len(list(repairing.calibrating(Run(at, 1, (row[None],)) for at, row in enumerate(data)))) == 28
+    hold_out = HoldOut(4, 0, MOST)
+    assert len(list(hold_out.calibrating(Run(at, 1, (row[None],)) for at, row in enumerate(data)))) == 28
+    made = Decided(model, profile(model, {"input": data[:1]}), model, decided)
     finish = stages_of(_W4, model)
 
     def run(module: ModuleOp, *stages: str, **given: object) -> None:
@@ -120,15 +120,14 @@ def test_what_loses_is_left_out(model: ModuleOp, data: Array) -> None:
         else:
             finish(module, *stages)
 
-    found, repair = repairing.apply(References(model), model, decided.clone(), lambda _: run)
+    found, _, repair = repaired(made, ["spoils"], References(model), hold_out, lambda _: run)
     assert not repair.is_kept
     assert repair.after_db < repair.before_db
     assert repair.text().startswith("not repaired, which would lose (spoils): ")
     assert not repair.layers
     # Beside it stands a repair that gains, whose layers are told.
-    repairing.candidates = (EFFORTS[1], "spoils")
     runs = {"spoils": run, EFFORTS[1]: stages_of(_W4, model, repair=EFFORTS[1])}
-    better, repair = repairing.apply(References(model), model, decided.clone(), runs.__getitem__)
+    better, _, repair = repaired(made, [EFFORTS[1], "spoils"], References(model), hold_out, runs.__getitem__)
     assert repair.is_kept
     assert repair.passes == EFFORTS[1]
     assert [passes for passes, _ in repair.others] == ["spoils"]
@@ -140,12 +139,14 @@ def test_what_loses_is_left_out(model: ModuleOp, data: Array) -> None:
     assert module_text(found) == module_text(decided) != module_text(better)
 
 
-def test_every_fourth_sample_is_held_out() -> None:
-    share = Share(3, enough=0)
-    runs = [Run(at, 1, ()) for at in range(20)]
-    left = [run.first for run in share.calibrating(runs)]
-    assert [run.first for run in share.runs] == [HELD_OUT - 1, 2 * HELD_OUT - 1, 3 * HELD_OUT - 1]
-    assert left == [at for at in range(20) if at not in (3, 7, 11)]
+def test_one_of_each_four_samples_is_held_out_for_a_repair() -> None:
+    hold_out = HoldOut(3, 0, 64)
+    left = [run.first for run in hold_out.calibrating([Run(at, 1, ()) for at in range(20)])]
+    held = [run.first for run in hold_out.judging[0]]
+    assert [at // HELD_OUT for at in held] == [0, 1, 2]
+    assert held[0] == HELD_OUT - 1  # of fewer samples all calibrate
+    assert hold_out.judging == hold_out.compared
+    assert left == [run.first for run in hold_out.repairing] == [at for at in range(20) if at not in held]
 
 
 # A table of 128 MB of f64 is held once, what a run takes of it each time. Cast, it is still made of constants alone.
@@ -161,13 +162,14 @@ def test_a_large_constant_leaves_as_many_runs_to_a_repair(rows: int, runs: int) 
     assert runs_to_repair(parse_module(default_environment().new_context(), text, "table")) == runs
 
 
-def test_judges_beside_lie_evenly_among_every_fourth_sample_and_all_calibrate() -> None:
-    judges = JudgesBeside(3)
-    runs = [Run(at, 1, ()) for at in range(40)]
-    left = [(run.first, judges.may_repair()) for run in judges.calibrating(runs)]
-    assert [run.first // 16 for run in judges.runs] == [0, 1, 2]  # of 3, 7, ..., 39 one of each four
-    assert all(run.first % HELD_OUT == HELD_OUT - 1 for run in judges.runs)
-    assert left == [(at, at % HELD_OUT != HELD_OUT - 1) for at in range(40)]
+def test_judges_lie_evenly_among_the_samples_that_a_correction_does_not_use_and_all_calibrate() -> None:
+    hold_out = HoldOut(3, most_repair=64)
+    assert [run.first for run in hold_out.calibrating([Run(at, 1, ()) for at in range(40)])] == list(range(40))
+    judges = [run.first for run in hold_out.judging[0]]
+    assert [at // 16 for at in judges] == [0, 1, 2]  # one of each four, and of these one of each four
+    used = [run.first for run in hold_out.repairing]
+    assert [at // HELD_OUT for at in used] == [at for at in range(10) for _ in range(HELD_OUT - 1)]
+    assert not set(judges) & set(used)
 
 
 def test_the_float_model_runs_once_on_each_sample_that_judges(
@@ -366,7 +368,7 @@ def test_an_exact_output_does_not_undo_a_repair() -> None:
             y = Gemm (x, w, b)
             z = Identity (x)
         }}""")
-    samples = (random.normal(size=(64, 8)) + 1).astype(np.float32)
+    samples = (random.normal(size=(256, 8)) + 1).astype(np.float32)
     repair = quantize(qmlir.load(model), {"x": samples}, effort=1, weights="i4", validate=False).repair
     assert repair is not None
     assert math.isfinite(repair.before_db)

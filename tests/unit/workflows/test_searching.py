@@ -22,12 +22,11 @@ from qmlir.pipelines import QuantizeOptions
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.report import coverage
 from qmlir.text.printing import module_text
-from qmlir.workflows import searching
+from qmlir.workflows import repairing, searching
 from qmlir.workflows.budget import Prediction, SearchBudget, allot, predict
 from qmlir.workflows.evaluating import Batches
 from qmlir.workflows.latency import Latency
 from qmlir.workflows.measurements import Measurements
-from qmlir.workflows.repairing import Repairing
 from qmlir.workflows.searching import SearchMode, SearchResult, SearchStep, search
 from qmlir.workflows.widths import Layered, Width, Widths
 from tests.support.classifiers import classifier, samples
@@ -376,18 +375,18 @@ def test_a_search_repairs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         }""")
     )
     data = {"x": np.random.default_rng(0).uniform(-1, 1, (16, 2, 6, 6)).astype(np.float32)}
-    repaired: list[object] = []
-    apply = Repairing.apply
+    repairs: list[object] = []
+    repaired = repairing.repaired
 
-    def noted(self: Repairing, *given: Any) -> Any:
-        repaired.append(self)
-        return apply(self, *given)
+    def noted(*given: Any, **named: Any) -> Any:
+        repairs.append(given)
+        return repaired(*given, **named)
 
-    monkeypatch.setattr(Repairing, "apply", noted)
+    monkeypatch.setattr(repairing, "repaired", noted)
     result = search(model, data, max_drop=1.0, engine="interpreter")
-    assert not repaired
+    assert not repairs
     recipe = RecipeText("the recipe of the search", result.recipe)
     plain = qmlir.quantize(model, data, recipe=recipe, effort=0, validate=False).module
     assert module_text(result.quantized.module) == module_text(plain)
     assert qmlir.quantize(model, data, recipe=recipe, validate=False).repair is not None
-    assert len(repaired) == 1
+    assert len(repairs) == 1

@@ -15,16 +15,13 @@ from qmlir.interpreter.samples import Data, Run
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.workflows.comparison.variation import lost_places, misplaced
+from qmlir.workflows.hold_out import ENOUGH, MOST, EvenRuns, HoldOut, runs_to_compare
 from qmlir.workflows.validating import (
-    MOST,
     Cause,
-    EvenRuns,
     References,
-    Share,
     Validation,
     ValidationOptions,
     compared,
-    runs_to_compare,
 )
 from tests.support.classifiers import classifier, samples
 
@@ -126,24 +123,24 @@ def _numbered(count: int) -> Iterator[Run]:
 
 @pytest.mark.parametrize("count", [3, 10, 259])
 def test_what_calibration_lends(count: int) -> None:
-    """Up to 256 calibrate and lend some: one of each stretch of 1, 4 and 64 runs, at most 4."""
-    share, stretch = Share(4), {3: 1, 10: 4, 259: 64}[count]
-    assert [run.first for run in share.calibrating(_numbered(count))] == list(range(count))
-    found = [run.first // stretch for run in share.runs]
+    """Until one is held out, all calibrate and lend some: one of each stretch of 1, 4 or 128 runs, at most 4."""
+    hold_out, stretch = HoldOut(4, ENOUGH), {3: 1, 10: 4, 259: 128}[count]
+    assert [run.first for run in hold_out.calibrating(_numbered(count))] == list(range(count))
+    found = [run.first // stretch for run in hold_out.compared[0]]
     assert found == list(range(len(found)))
-    assert len(found) == {3: 3, 10: 3, 259: 4}[count]
-    assert share.source == "that calibration used"
+    assert len(found) == {3: 3, 10: 3, 259: 3}[count]
+    assert hold_out.compared[1] == "that calibration used"
 
 
 @pytest.mark.parametrize(("count", "held"), [(264, 2), (600, 4)])
 def test_the_share_that_is_held_out(count: int, held: int) -> None:
     """After the first 256 one of each four in a row is held out, up to the limit."""
-    share = Share(4)
-    calibrating = [run.first for run in share.calibrating(_numbered(count))]
-    found = [run.first for run in share.runs]
+    hold_out = HoldOut(4, ENOUGH)
+    calibrating = [run.first for run in hold_out.calibrating(_numbered(count))]
+    found = [run.first for run in hold_out.compared[0]]
     assert sorted(calibrating + found) == list(range(count))
     assert [(place - 256) // 4 for place in found] == list(range(held))
-    assert share.source == "held out of the calibration"
+    assert hold_out.compared[1] == "held out of the calibration"
 
 
 def test_no_period_of_the_samples_hides_some() -> None:
@@ -154,15 +151,15 @@ def test_no_period_of_the_samples_hides_some() -> None:
             even.take(run)
         phases = Counter(run.first % period for run in even.taken)
         assert max(phases.values()) < len(even.taken) * (1 / period + 0.35)
-        share = Share(16)
-        list(share.calibrating(_numbered(400)))
-        assert {run.first % period for run in share.held_out} == set(range(period))
+        hold_out = HoldOut(16, ENOUGH)
+        list(hold_out.calibrating(_numbered(400)))
+        assert {run.first % period for run in hold_out.held_out} == set(range(period))
 
 
 def test_what_is_held_out_does_not_calibrate() -> None:
-    share = Share(16)
-    list(share.calibrating(_numbered(260)))
-    (place,) = (run.first for run in share.held_out)
+    hold_out = HoldOut(16, ENOUGH)
+    list(hold_out.calibrating(_numbered(260)))
+    (place,) = (run.first for run in hold_out.held_out)
     x = np.resize(samples()[0], (260, 4)).astype(np.float32)
     x[place] *= 50
     others = {"x": np.delete(x, place, axis=0)}
