@@ -61,7 +61,7 @@ class MapsElements(abc.ABC):
 
     @abc.abstractmethod
     def element_maps(self) -> Sequence[AffineMap]:
-        """For each operand the map from the result's dimensions, and others behind them, to the operand's axes."""
+        """For each operand, the map from the result's dimensions, followed by others, to the operand's axes."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class RowStep:
         return real[: len(self.dims)] == list(range(len(self.dims)))
 
     def goes_along(self, value: SSAValue, map_: AffineMap) -> bool:
-        """Whether neighbours in a row of an operand are what it goes along."""
+        """Return True if the operation iterates over neighboring elements of a row of an operand."""
         axes = [axis for axis, _ in _real(map_.results, value)]
         last = axes[-1] if axes else None
         return self.is_by_rows(value, map_) and isinstance(last, AffineDimExpr) and last.position not in self.dims
@@ -166,7 +166,7 @@ def takes_no_time(op: Operation) -> bool:
 
 
 def fault_among(ops: Iterable[Operation], rows: Sequence[int], given: Iterable[SSAValue] = ()) -> str | None:
-    """Why operations can't go row by row together, writing over what is given; `None` where they can."""
+    """The reason why `ops`, which may overwrite `given`, can't run together row by row; `None` if they can."""
     written = set(given)
     for op in ops:
         step = RowStep.of(op, rows)
@@ -189,13 +189,12 @@ def _begin(value: SSAValue, steps: Sequence[Operation]) -> tuple[Operation, int 
 
 @irdl_op_definition
 class RowFusionOp(IRDLOperation):
-    """Operations, in their order, none of which needs another row of what those before it have written.
+    """A sequence of operations, none of which reads another row of a tensor that an earlier one wrote.
 
-    They are structured operations, and others that map elements (`MapsElements`), such as products.
-
-    `rows` are the sizes of the axes that run over the rows: the first ones, but for axes of one element, of all that is
-    written inside. Each result begins with one of `outs`, an argument of the region. What else is written inside nobody
-    needs behind it. On memory it is a loop over a few rows at a time.
+    The operations are structured, or map elements (`MapsElements`), as contractions do. `rows` are the sizes of the
+    axes that run over the rows: the first axes, apart from those of size 1, of all tensors that are written inside.
+    Each result starts as one of `outs`, which is an argument of the region. Other tensors that are written inside have
+    no uses after this operation. On memory, it becomes a loop over a few rows at a time.
     """
 
     name = "kernel.row_fusion"
