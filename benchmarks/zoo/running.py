@@ -24,8 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from benchmarks.zoo.made import Feeds, ZooModel
 from benchmarks.zoo.metrics import decibels, score
-from qmlir.interpreter.jobs.job import Workers
-from qmlir.interpreter.jobs.shipping import ShippedModule
+from qmlir.interpreter.jobs import ShippedModule, Workers
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.reading import read_model
 from qmlir.quantization.report import coverage
@@ -36,11 +35,11 @@ from qmlir.targets.runtimes.packages import TITLES, is_installed
 from qmlir.targets.runtimes.quantizers import FORMS, modern
 from qmlir.targets.runtimes.quantizers import quantize as quantize_by_peer
 from qmlir.text.printing import PrintOptions, Weights, save_module
-from qmlir.workflows.cluster.opening import Cluster, workers_of
 from qmlir.workflows.outputs import ModuleRun, PeerRun, outputs_by
 from qmlir.workflows.quantized import Quantized
 from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.timing import interleaved
+from qmlir.workflows.workers import Cluster, workers_of
 
 Array = npt.NDArray[Any]
 _T = TypeVar("_T")

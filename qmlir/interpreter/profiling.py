@@ -20,9 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.arithmetic.histogram import BINS
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.interpreter.interpreter import Interpreter
-from qmlir.interpreter.jobs.job import Begun, Job, Workers
-from qmlir.interpreter.jobs.processes import Processes
-from qmlir.interpreter.jobs.shipping import ShippedModule
+from qmlir.interpreter.jobs import Begun, Job, ShippedModule, Workers, process_workers
 from qmlir.interpreter.observers import MOMENTUM, Ranges, Recorder, Totals
 from qmlir.interpreter.profile_parts import ProfilePart
 from qmlir.interpreter.progress import bar
@@ -313,7 +311,7 @@ def _run_in_processes(
     module: ModuleOp, runs: Iterable[Run], options: RunOptions, processes: int, batch: int, totals: Totals
 ) -> Iterator[int]:
     made = _SharedWay(_Shared(ShippedModule.of(module), options), 0)
-    with Processes(processes) as pool:
+    with process_workers(processes) as pool:
         yield from _run_by(pool, made, Recorder(module).keys, _tasks(runs, 1, batch), totals)
 
 

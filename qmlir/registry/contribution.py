@@ -187,7 +187,8 @@ FIELDS: Mapping[str, Room] = {
     "services": Room(
         RowForm.NAMES,
         "service that the core uses if a package provides it to its object: `recovery` "
-        "(`AccuracyRecovery` in `qmlir/workflows/calibrated.py`)",
+        "(`AccuracyRecovery` in `qmlir/workflows/calibrated.py`), `cluster` (a function from a Dask client or an "
+        "address, and a folder, to a context manager with `Workers`, `qmlir/interpreter/jobs.py`)",
     ),
     "passes": Room(
         RowForm.NAMES,

@@ -281,6 +281,7 @@ TREE = Contribution(
 )
 
 EXTENSIONS: Mapping[str, str] = {
+    "cluster": "qmlir.extensions.cluster:CONTRIBUTION",
     "lsp": "qmlir.extensions.lsp:CONTRIBUTION",
     "recovery": "qmlir.extensions.recovery:CONTRIBUTION",
     "report": "qmlir.extensions.report:CONTRIBUTION",

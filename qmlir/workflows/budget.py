@@ -27,18 +27,19 @@ from qmlir.arithmetic.combinatorial import Option, Selection, front, least
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.quant.infer import elements_of
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.interpreter.jobs import content_digest
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.report import coverage
 from qmlir.specialization.inputs import function_of
 from qmlir.text.tables import aligned, bytes_text
-from qmlir.workflows.cluster.traits import traits
 from qmlir.workflows.evaluating import Batch
 from qmlir.workflows.latency import Latency
 from qmlir.workflows.measurements import Measurements
 from qmlir.workflows.sensitivity import PASSES, Rounded, divergences, rounded
 from qmlir.workflows.widths import Layered, Width, Widths
+from qmlir.workflows.workers import environment
 
 SAMPLES = 512
 """Samples that gradients are taken on at most. Few of them decide, those whose class is not sure. On a ResNet-8 whose
@@ -406,7 +407,7 @@ def _estimated(layered: Layered, figures: Measurements) -> Callable[[Widths], in
 def _times(latency: Latency, widths: Widths, figures: Measurements) -> dict[str, int]:
     """The nanoseconds of each layer in the program of `widths`, which are known of this code and processor alone."""
     names = ["", *latency.layered.layers]
-    here = f"{traits().digest[:16]}{registry.plugged_code()[:16]} {latency.threads}"
+    here = f"{content_digest(environment())[:16]}{registry.plugged_code()[:16]} {latency.threads}"
     found = figures.together(
         [f"nanoseconds {here} {json.dumps(name, ensure_ascii=False)} {_text(widths)}" for name in names],
         lambda: [*map(latency.of(widths).__getitem__, names)],

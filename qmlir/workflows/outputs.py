@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.interpreter.jobs.job import Begun, Job, Workers
-from qmlir.interpreter.jobs.shipping import ShippedModule
+from qmlir.interpreter.jobs import Begun, Job, ShippedModule, Workers
 from qmlir.ir.diagnostics import DiagnosticError, text_error, without_remarks
 from qmlir.targets.cpu.compiler import compile_module
 from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession

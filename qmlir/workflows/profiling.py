@@ -18,9 +18,9 @@ from qmlir.pipelines import PIPELINES, PROFILE, quantize_lowering
 from qmlir.quantization.profiles.profile import Profile
 from qmlir.specialization.inputs import function_of
 from qmlir.targets.cpu.profiling import CompiledProfiling
-from qmlir.workflows.cluster.opening import Cluster, workers_of
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.sample_checks import SampleWatch
+from qmlir.workflows.workers import Cluster, workers_of
 
 
 @takes_model
@@ -73,7 +73,8 @@ def profile(
             always interprets, sample by sample.
         chosen: Function that receives all runs, and returns an iterable of the runs to record. The others only run to
             check for errors.
-        cluster: Address of a Dask scheduler (`tcp://host:port`), or a Dask client, whose workers run the samples.
+        cluster: Address of a Dask scheduler (`tcp://host:port`), a Dask client, or a `concurrent.futures.Executor`,
+            whose workers run the samples.
         resume: Folder for the results of finished tasks, so that an interrupted run can continue.
         progress: Stream that shows progress: a terminal gets a bar, any other stream a line every ten seconds.
 

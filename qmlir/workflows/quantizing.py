@@ -27,7 +27,6 @@ from qmlir.specialization.inputs import function_of
 from qmlir.target import targets_of
 from qmlir.text.tables import counted
 from qmlir.workflows.calibrated import AccuracyRecovery, Calibrated, Recovery, stages_of
-from qmlir.workflows.cluster.opening import Cluster
 from qmlir.workflows.hold_out import ENOUGH, HoldOut, runs_to_compare
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.profiling import profile
@@ -35,6 +34,7 @@ from qmlir.workflows.quantized import Quantized as Quantized
 from qmlir.workflows.recovery import Remedies
 from qmlir.workflows.sample_checks import warn_of_other_scale, warn_of_scale
 from qmlir.workflows.validating import References, Validating, ValidationOptions
+from qmlir.workflows.workers import Cluster
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def _carried(lowered: ModuleOp, module: ModuleOp) -> Profile:
 
 
 @takes_model
-@tells_settings(module="Model", data="Data | None", validation="Data | None", cluster="str | Client | None")
+@tells_settings(module="Model", data="Data | None", validation="Data | None", cluster="str | Client | Executor | None")
 def quantize(
     module: ModuleOp,
     data: Data | None = None,
@@ -246,8 +246,8 @@ def quantize(
         preprocess: Function that converts an item of the samples to the model's input, or its name:
             `package.module:function` or `file.py:function`.
         processes: Number of processes that run the samples. It does not change the result.
-        cluster: Address of a Dask scheduler (`tcp://host:port`), or a Dask client, whose workers run the samples. It
-            does not change the result.
+        cluster: Address of a Dask scheduler (`tcp://host:port`), a Dask client, or a `concurrent.futures.Executor`,
+            whose workers run the samples. It does not change the result.
         resume: Folder for the results of finished tasks, so that an interrupted calibration can continue.
         progress: Stream that shows progress: a terminal gets a bar, any other stream a line every ten seconds.
         effort: Level of accuracy recovery: 0 does nothing, 1 corrects biases, 2 also uses GPTQ and cross-layer

@@ -35,7 +35,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.target.attributes import targets_of
-from qmlir.interpreter.jobs.shipping import ShippedModule
+from qmlir.interpreter.jobs import ShippedModule
 from qmlir.interpreter.progress import Advance, bar
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, printable, text_error, without_remarks
@@ -47,7 +47,6 @@ from qmlir.text.data import plain
 from qmlir.text.printing import module_text
 from qmlir.text.tables import Readable, aligned, bytes_text, counted
 from qmlir.workflows.budget import Allotment, SearchBudget, allot, samples_to_grade
-from qmlir.workflows.cluster.opening import Cluster, workers_of
 from qmlir.workflows.evaluating import (
     Accuracy,
     Batches,
@@ -66,6 +65,7 @@ from qmlir.workflows.quantized import Quantized
 from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.trials import SearchSubject, Trials, TrialsByWorkers
 from qmlir.workflows.widths import Layered, Width, Widths
+from qmlir.workflows.workers import Cluster, workers_of
 
 RANKED_ON = 8
 """Samples that the order of layers is measured on: noise is seen in every score. The CNN with 4 bits needs 7 layers by
@@ -412,7 +412,11 @@ def _latency(layered: Layered, batches: Batches, threads: int) -> Latency:
 
 @takes_model
 @tells_settings(
-    module="Model", data="Data", labels="Labels | None", calibration="Data | None", cluster="str | Client | None"
+    module="Model",
+    data="Data",
+    labels="Labels | None",
+    calibration="Data | None",
+    cluster="str | Client | Executor | None",
 )
 def search(
     module: ModuleOp,
@@ -469,7 +473,8 @@ def search(
         engine: `"interpreter"`, `"compiled"`, or `"auto"`, which compiles a model once that saves time.
         threads: Number of threads of compiled programs, at least 1.
         processes: Number of processes that calibrate; with `resume`, they also measure.
-        cluster: Address of a Dask scheduler (`tcp://host:port`), or a Dask client, whose workers calibrate and measure.
+        cluster: Address of a Dask scheduler (`tcp://host:port`), a Dask client, or a `concurrent.futures.Executor`,
+            whose workers calibrate and measure.
         resume: Folder for the results of finished tasks, so that an interrupted search can continue.
         progress: Stream that shows progress: a terminal gets a bar, any other stream a line every ten seconds.
         on_step: Function that is called with each `SearchStep`.

@@ -17,8 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import F64
-from qmlir.interpreter.jobs.job import Begun, Job, Workers
-from qmlir.interpreter.jobs.shipping import ShippedModule
+from qmlir.interpreter.jobs import Begun, Job, ShippedModule, Workers
 from qmlir.ir.diagnostics import without_remarks
 from qmlir.pipelines import QuantizeOptions
 from qmlir.workflows.budget import rounded_by

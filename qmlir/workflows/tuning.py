@@ -33,8 +33,7 @@ from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, integer_typ
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedOp
-from qmlir.interpreter.jobs.job import Begun, Job, Workers
-from qmlir.interpreter.jobs.shipping import ShippedModule
+from qmlir.interpreter.jobs import Begun, Job, ShippedModule, Workers
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.ir.diagnostics import op_error, printable, text_error, without_remarks
@@ -51,8 +50,8 @@ from qmlir.targets.cpu.timing import time_steps
 from qmlir.targets.cpu.tuned import OnTrouble, read_store, store_path, write_store
 from qmlir.text.data import parse_data
 from qmlir.text.tables import Readable, aligned, counted
-from qmlir.workflows.cluster.opening import Cluster, workers_of
 from qmlir.workflows.loading import takes_model
+from qmlir.workflows.workers import Cluster, workers_of
 
 _TAKEN_ALONG = (ConstantOp, EmptyOp)
 """What defines an operand and has none itself: it is a part of what is timed, as in the model."""
@@ -525,8 +524,8 @@ def tune(
         kernels: Maximum number of kernels. `None` searches all.
         seconds: Time after which no search of a kernel starts. `None` sets no limit.
         remeasure: Time kernels again whose result is stored.
-        cluster: Address of a Dask scheduler (`tcp://host:port`), or a Dask client, whose workers time the kernels, each
-            one at a time. They must have the kind of CPU that this machine has.
+        cluster: Address of a Dask scheduler (`tcp://host:port`), a Dask client, or a `concurrent.futures.Executor`,
+            whose workers time the kernels, each one at a time. They must have the kind of CPU that this machine has.
         progress: Stream that shows progress: a terminal gets a bar, any other stream a line every ten seconds.
         on_kernel: Function that is called with each `FoundKernel`.
         on_trouble: Function that is called with the reason why a stored result cannot be used.

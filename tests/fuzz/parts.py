@@ -9,7 +9,7 @@ import numpy as np
 
 from qmlir.arithmetic.optimizers import Optimizer, OptimizerKind
 from qmlir.arithmetic.statistics import Statistics
-from qmlir.interpreter.jobs.kept import read_part, write_part
+from qmlir.interpreter.jobs import read_part, write_part
 from qmlir.interpreter.observers import Ranges
 from qmlir.interpreter.profile_parts import ProfilePart
 from qmlir.workflows import outputs

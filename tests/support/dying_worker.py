@@ -5,7 +5,7 @@ import signal
 import time
 
 from qmlir import registry
-from qmlir.interpreter.jobs.job import Begun
+from qmlir.interpreter.jobs import Begun
 
 
 def begin_dying(shared: None) -> Begun:

@@ -160,7 +160,7 @@ def test_what_is_imported_is_declared() -> None:
     assert {path.name for name in torch for path in used[name]} == {"torch.py"}
     where = {path.relative_to(ROOT / "qmlir").as_posix() for name in cluster & used.keys() for path in used[name]}
     # The second one for type checkers alone.
-    assert where == {"workflows/cluster/dask_workers.py", "workflows/cluster/opening.py"}
+    assert where == {"extensions/cluster/dask.py", "workflows/workers.py"}
 
 
 def test_torch_is_asked_for_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import qmlir
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.environment import default_environment
 from qmlir.interpreter.interpreter import Interpreter, Listener
-from qmlir.interpreter.jobs.job import Job
+from qmlir.interpreter.jobs import Job, Workers
 from qmlir.interpreter.profiling import Interpreted, Machine, RunOptions, Way, run_profile
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Run, Samples
@@ -428,13 +428,11 @@ def test_the_fastest_way_that_there_is_runs() -> None:
     assert tried == ["none", "good"]
 
 
-class Scattered:
+class Scattered(Workers):
     """Workers of whom each begins anew for each task, the last task first; all that comes to them was sent."""
 
-    made_by = ""
-    at_once = 1
-
     def __init__(self) -> None:
+        super().__init__()
         self.tasks: list[int] = []
 
     def map(self, job: Job, tasks: Iterable[Any]) -> Iterator[bytes]:
@@ -443,7 +441,7 @@ class Scattered:
         answers: list[bytes] = []
         for each in reversed(sent):
             found, task = pickle.loads(each)
-            answers.append(found.begun()(task))
+            answers.append(found.begin(found.shared)(task))
         yield from reversed(answers)
 
 

@@ -3,9 +3,7 @@
 import itertools
 import json
 import math
-import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,13 +14,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.arithmetic.calibrators import distillation_divergence
-from qmlir.interpreter.jobs.job import Here, Job
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit
 from qmlir.pipelines import QuantizeOptions
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.report import coverage
 from qmlir.text.printing import module_text
-from qmlir.workflows import repairing, searching
+from qmlir.workflows import repairing
 from qmlir.workflows.budget import Prediction, SearchBudget, allot, predict
 from qmlir.workflows.evaluating import Batches
 from qmlir.workflows.latency import Latency
@@ -30,6 +27,7 @@ from qmlir.workflows.measurements import Measurements
 from qmlir.workflows.searching import SearchMode, SearchResult, SearchStep, search
 from qmlir.workflows.widths import Layered, Width, Widths
 from tests.support.classifiers import classifier, samples
+from tests.support.executors import PicklingExecutor
 
 X, LABELS = samples()
 CHANCE = 0.5
@@ -273,17 +271,6 @@ def test_a_budget_goes_on_from_what_is_known(tmp_path: Path) -> None:
     assert budgeted(max_bytes=6, state=state).measured == 1
 
 
-class Elsewhere(Here):
-    """Workers to whom everything is sent, three tasks at once."""
-
-    at_once = 3
-
-    def map(self, job: Job, tasks: Iterable[Any]) -> Iterator[bytes]:
-        for task in tasks:
-            sent, what = pickle.loads(pickle.dumps((job, task)))
-            yield sent.begun()(what)
-
-
 @pytest.mark.parametrize(
     "settings",
     [
@@ -294,11 +281,12 @@ class Elsewhere(Here):
         {"mode": "budget", "max_bytes": 10},
     ],
 )
-def test_workers_measure_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: dict[str, Any]) -> None:
+def test_workers_measure_the_same(tmp_path: Path, settings: dict[str, Any]) -> None:
     """What they have measured ahead and was not asked for is not kept: the files of both are equal."""
     here = found(**settings, state=tmp_path / "here", engine="interpreter")
-    monkeypatch.setattr(searching, "workers_of", lambda *of, **options: nullcontext(Elsewhere()))
-    there = found(**settings, state=tmp_path / "there", engine="interpreter")
+    executor = PicklingExecutor()
+    there = found(**settings, state=tmp_path / "there", engine="interpreter", cluster=executor, processes=3)
+    assert executor.tasks
     assert json.loads(json.dumps(there.to_dict(), allow_nan=False)) == here.to_dict()
     assert (tmp_path / "there").read_text() == (tmp_path / "here").read_text()
 

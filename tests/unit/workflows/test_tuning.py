@@ -1,8 +1,6 @@
 """Searches of schedules on a small classifier: what is timed, kept, gone on with, and used by the compiler."""
 
-import pickle
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,6 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp
-from qmlir.interpreter.jobs.job import Here, Job
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.signature import inputs_of
@@ -22,6 +19,7 @@ from qmlir.targets.cpu.lowering import lowered
 from qmlir.targets.cpu.tuned import store_path, tuned_for
 from qmlir.workflows import tuning
 from qmlir.workflows.tuning import FoundKernel, alone, schedule_number, tune
+from tests.support.executors import PicklingExecutor
 from tests.support.nets import Net
 
 Times = dict[ScheduleAttr, tuple[float, float]]
@@ -132,26 +130,13 @@ def test_a_search_that_is_interrupted_goes_on(module: ModuleOp, monkeypatch: pyt
 
 def test_workers_time_kernels(module: ModuleOp, monkeypatch: pytest.MonkeyPatch) -> None:
     """What goes to them and comes back is data; what is known is not asked for, and time ends what is sent."""
-    invented, asked = _invent(monkeypatch), list[str]()
-
-    class Elsewhere(Here):
-        def map(self, job: Job, tasks: Iterable[Any]) -> Iterator[bytes]:
-            for task in tasks:
-                asked.append(task)
-                sent, what = pickle.loads(pickle.dumps((job, task)))
-                yield sent.begun()(what)
-
-    @contextmanager
-    def opened(cluster: str | None, *, same_processor: bool) -> Iterator[Elsewhere | None]:
-        assert same_processor
-        yield None if cluster is None else Elsewhere()
-
-    monkeypatch.setattr(tuning, "workers_of", opened)
-    none = tune(module, isa="generic", cluster="tcp://here", seconds=0)
+    invented, executor = _invent(monkeypatch), PicklingExecutor()
+    asked = executor.tasks
+    none = tune(module, isa="generic", cluster=executor, seconds=0)
     assert (none.kernels, none.remaining, asked) == ((), 2, [])
-    found = tune(module, isa="generic", cluster="tcp://here", kernels=1)
+    found = tune(module, isa="generic", cluster=executor, kernels=1)
     assert len(asked) == 1
-    found = tune(module, isa="generic", cluster="tcp://here")
+    found = tune(module, isa="generic", cluster=executor)
     assert [each.is_new for each in found.kernels] == [False, True]
     assert [each.tuned.kernel for each in found.kernels] == asked
     assert len(invented.asked) == 2

@@ -3,8 +3,9 @@
 import os
 import pickle
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,37 +14,37 @@ import pytest
 
 from qmlir import registry
 from qmlir.environment import default_environment
-from qmlir.interpreter.jobs.job import Answer, Begun, Here, Job, Taking, answered, content_digest, in_order
-from qmlir.interpreter.jobs.kept import SUFFIX, Kept, read_part, write_part
-from qmlir.interpreter.jobs.processes import Processes
-from qmlir.interpreter.jobs.shipping import ShippedModule
+from qmlir.interpreter.jobs import (
+    SUFFIX,
+    Begun,
+    Environment,
+    Job,
+    ShippedModule,
+    Workers,
+    content_digest,
+    in_order,
+    perform,
+    process_workers,
+    read_part,
+    write_part,
+)
 from qmlir.interpreter.samples import Run
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, text_error, warn_once
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
+from tests.support.dying_worker import begin_naming
+from tests.support.executors import PicklingExecutor
 
-
-@dataclass
-class Counting:
-    """Workers that count what they are asked for, and may end in the middle."""
-
-    left: int = 1 << 30
-    asked: int = 0
-    made_by: str = "these"
-    at_once: int = 1
-
-    def map(self, job: Job, tasks: Iterable[Any]) -> Iterator[bytes]:
-        begun = job.begin(job.shared)
-        for task in tasks:
-            if self.left == 0:
-                raise KeyboardInterrupt
-            self.left -= 1
-            self.asked += 1
-            yield begun(task)
+asked: list[int] = []
+"""The tasks of `begin_adding` that ran in this process."""
 
 
 def begin_adding(shared: int) -> Begun:
-    return lambda task: str(shared + task).encode()
+    def add(task: int) -> bytes:
+        asked.append(task)
+        return str(shared + task).encode()
+
+    return add
 
 
 def begin_ending(shared: int) -> Begun:
@@ -92,41 +93,93 @@ def test_other_code_of_a_plug_in_is_another_job(tmp_path: Path, monkeypatch: pyt
     monkeypatch.delitem(sys.modules, "changing_plug")
     assert job().key != first.key
     with registry.plugged([registry.plugin(str(file))]):
-        assert Job(begin_adding, 5).begun()(1) == b"6"
+        Job(begin_adding, 5).continue_here()
         with pytest.raises(DiagnosticError, match="restart it with the same plug-ins"):
-            first.begun()
+            first.continue_here()
     monkeypatch.delitem(sys.modules, "changing_plug")
 
 
 def test_answers_come_in_order_and_few_are_ahead() -> None:
     sent: list[int] = []
-    found: list[bytes] = []
+    found: list[int] = []
 
-    def send(task: int) -> int:
+    def start(task: int) -> Callable[[], int]:
         sent.append(task)
         assert len(sent) - len(found) <= 4
-        return task
+        return lambda: task
 
-    for each in in_order(range(9), send, lambda task: b"%d" % task, lambda: 3):
+    for each in in_order(map(start, range(9)), lambda: 3):
         found.append(each)
-    assert found == [b"%d" % each for each in range(9)]
+    assert found == [*range(9)]
 
 
-def test_what_is_said_elsewhere_is_said_here_once() -> None:
-    job, taking, said = Job(begin_warning, "careful"), Taking(), list[Diagnostic]()
+def test_diagnostics_of_workers_are_emitted_once() -> None:
+    said: list[Diagnostic] = []
+    answers = Workers(PicklingExecutor()).map(Job(begin_warning, "careful"), [1, 2, 7, 3])
     with diagnostic_handler(said.append):
-        answers: list[Answer] = [pickle.loads(pickle.dumps(answered(lambda n=n: job.begun()(n)))) for n in (1, 2, 7)]
-        assert said == []
-        assert [taking.taken(each) for each in answers[:2]] == [b"1", b"2"]
+        assert [next(answers), next(answers)] == [b"1", b"2"]
         with pytest.raises(DiagnosticError, match=r"^error: seven is too many$"):
-            taking.taken(answers[2])
+            next(answers)
     assert said == [Diagnostic(Severity.WARNING, "careful")]
+
+
+@pytest.mark.parametrize("make", [PicklingExecutor, partial(ThreadPoolExecutor, 2)])
+def test_any_executor_gives_the_same_answers(make: Callable[[], Executor]) -> None:
+    job = Job(begin_adding, 5)
+    with make() as executor:
+        assert list(Workers(executor, 2).map(job, range(9))) == list(Workers().map(job, range(9)))
+
+
+def test_an_environment_that_differs_is_told() -> None:
+    workers = Workers(PicklingExecutor(), environment={"numpy": "2.1", "CPU": "z80"}, describe=other_environment)
+    with pytest.raises(DiagnosticError, match=r"^error: a worker has a different environment: numpy 2\.1 and 2\.2$"):
+        list(workers.map(Job(begin_adding, 5), [0]))
+
+
+def other_environment() -> Environment:
+    return {"numpy": "2.2", "CPU": "6502"}
+
+
+def test_threads_of_jobs_with_other_plug_ins_take_turns() -> None:
+    plain = Job(begin_naming, 0)
+    with registry.plugged([registry.plugin("tests.support.observers")]):
+        other = Job(begin_naming, 1)
+
+    def work(number: int) -> bytes:
+        job = (plain, other)[number % 2]
+        return perform(job.key, pickle.dumps(job), number, None, None).content
+
+    with registry.plugged([]), ThreadPoolExecutor(3) as executor:
+        found = set(executor.map(work, range(60)))
+    assert found == {b"0: ()", b"1: ('tests.support.observers',)"}
+
+
+def begin_once_failing(shared: list[int]) -> Begun:
+    """Answers with all tasks since it began; 3 fails."""
+    had = list[int]()
+
+    def work(task: int) -> bytes:
+        had.append(task)
+        if task == 3:
+            raise text_error("three")
+        return repr(had).encode()
+
+    return work
+
+
+def test_a_job_that_failed_is_begun_again() -> None:
+    with ThreadPoolExecutor(1) as executor:
+        workers, job = Workers(executor), Job(begin_once_failing, [])
+        assert list(workers.map(job, [1, 2])) == [b"[1]", b"[1, 2]"]
+        with pytest.raises(DiagnosticError, match="three"):
+            list(workers.map(job, [3]))
+        assert list(workers.map(job, [4])) == [b"[4]"]
 
 
 def test_processes_give_the_same_answers() -> None:
     job = Job(begin_adding, 5)
-    with Processes(2) as pool:
-        assert list(pool.map(job, range(5))) == list(Here().map(job, range(5)))
+    with process_workers(2) as pool:
+        assert list(pool.map(job, range(5))) == list(Workers().map(job, range(5)))
 
 
 def begin_counting(start: int) -> Begun:
@@ -137,7 +190,7 @@ def begin_counting(start: int) -> Begun:
 
 def test_processes_stay_for_the_next_job_and_begin_each_once() -> None:
     first, other = Job(begin_counting, 0), Job(begin_counting, 50)
-    with Processes(1) as pool:
+    with process_workers(1) as pool:
         told = [list(pool.map(job, range(2))) for job in (first, other, Job(begin_counting, 0))]
         abandoned: Any = pool.map(other, range(40))
         next(abandoned)
@@ -149,54 +202,69 @@ def test_processes_stay_for_the_next_job_and_begin_each_once() -> None:
     assert counts[3][0] < 60
 
 
-def test_processes_start_again_where_one_has_ended() -> None:
-    with Processes(1) as pool:
-        with pytest.raises(DiagnosticError, match="a worker process ended unexpectedly: A process in the process pool"):
-            list(pool.map(Job(begin_ending, 0), [0]))
+def test_a_process_that_ends_is_an_error() -> None:
+    with process_workers(1) as pool:
+        for job in (Job(begin_ending, 0), Job(begin_adding, 5)):
+            with pytest.raises(DiagnosticError, match="a worker process ended unexpectedly: A "):
+                list(pool.map(job, [0]))
+    with process_workers(1) as pool:
         assert list(pool.map(Job(begin_adding, 5), [1])) == [b"6"]
 
 
-def test_a_run_that_was_ended_does_what_is_missing(tmp_path: Path) -> None:
+def test_no_processes_are_an_error() -> None:
+    with pytest.raises(DiagnosticError, match="number of processes must be at least 1, but got 0"), process_workers(0):
+        pass
+
+
+def _interrupted(tasks: Iterable[int]) -> Iterator[int]:
+    yield from tasks
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("executor", [None, PicklingExecutor()])
+def test_an_interrupted_run_computes_the_missing_answers(tmp_path: Path, executor: Executor | None) -> None:
     folder, job = tmp_path / "new" / "parts", Job(begin_adding, 5)
-    first = Counting(left=3)
-    answers = Kept(first, folder).map(job, range(8))
+
+    def run(of: Job, tasks: Iterable[int], environment: Environment | None = None) -> list[bytes]:
+        asked.clear()
+        return list(Workers(executor, environment=environment, folder=folder).map(of, tasks))
+
     with pytest.raises(KeyboardInterrupt):
-        list(answers)
-    assert first.asked == len(list(folder.iterdir())) == 3
-    expected = [b"%d" % (5 + each) for each in range(8)]
-    second = Counting()
-    assert list(Kept(second, folder).map(job, range(8))) == expected
-    assert second.asked == 5
-    # All is known, in any order of tasks; and nothing of it for another job, other code or another machine.
-    for workers, of, tasks, asked in (
-        (Counting(), job, [6, 1, 4], 0),
-        (Counting(), job, [9, 1, 8, 4], 2),
-        (Counting(), Job(begin_adding, 6), [1], 1),
-        (Counting(made_by="those"), job, [1], 1),
+        run(job, _interrupted(range(4)))
+    stored = len(list(folder.iterdir()))
+    assert stored == (4 if executor is None else 3)  # an executor runs one task ahead
+    assert run(job, range(8)) == [b"%d" % (5 + each) for each in range(8)]
+    assert asked == [*range(stored, 8)]
+    # Answers serve any order of tasks, but no other job and no other environment.
+    for of, tasks, environment, missing in (
+        (job, [6, 1, 4], None, []),
+        (job, [9, 1, 8, 4], None, [9, 8]),
+        (Job(begin_adding, 6), [1], None, [1]),
+        (job, [1], {"CPU": "z80"}, [1]),
     ):
-        assert list(Kept(workers, folder).map(of, tasks)) == [b"%d" % (of.shared + each) for each in tasks]
-        assert workers.asked == asked
+        assert run(of, tasks, environment) == [b"%d" % (of.shared + each) for each in tasks]
+        assert asked == missing
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "altered", "longer", "other", "folder"])
 def test_a_torn_file_is_written_again(tmp_path: Path, damage: str) -> None:
-    job = Job(begin_adding, 5)
-    assert list(Kept(Counting(), tmp_path).map(job, [1, 2])) == [b"6", b"7"]
+    job, workers = Job(begin_adding, 5), Workers(folder=tmp_path)
+    assert list(workers.map(job, [1, 2])) == [b"6", b"7"]
     path = sorted(tmp_path.glob(f"*{SUFFIX}"))[0]
     whole = path.read_bytes()
     if damage == "folder":
         path.unlink()
         path.mkdir()
         with pytest.raises(DiagnosticError, match=r"cannot use .* not a regular file; remove it"):
-            list(Kept(Counting(), tmp_path).map(job, [1, 2]))
+            list(workers.map(job, [1, 2]))
         return
     altered = whole[:-1] + bytes([whole[-1] ^ 1])
     path.write_bytes(
         {"empty": b"", "cut": whole[:-1], "altered": altered, "longer": whole + b" ", "other": b"[1]\n"}[damage]
     )
-    workers = Counting()
-    assert list(Kept(workers, tmp_path).map(job, [1, 2])) == [b"6", b"7"]
-    assert workers.asked == 1
+    asked.clear()
+    assert list(workers.map(job, [1, 2])) == [b"6", b"7"]
+    assert len(asked) == 1
     assert path.read_bytes() == whole
 
 
@@ -204,18 +272,16 @@ def _is_long(task: int, content: bytes) -> bool:
     return len(content) > task
 
 
-def test_what_does_not_fit_is_done_again(tmp_path: Path) -> None:
-    """And a file does not unpack to more than it is."""
-    job = Job(begin_adding, 5, fits=_is_long)
+def test_an_answer_that_does_not_fit_is_computed_again(tmp_path: Path) -> None:
+    job, workers = Job(begin_adding, 5, fits=_is_long), Workers(folder=tmp_path)
     assert job.key == Job(begin_adding, 5).key
-    (path,) = (list(Kept(Counting(), tmp_path).map(job, [0])), *tmp_path.iterdir())[1:]
+    assert list(workers.map(job, [0])) == [b"5"]
+    (path,) = tmp_path.iterdir()
     write_part(path, b"")
-    workers = Counting()
-    assert list(Kept(workers, tmp_path).map(job, [0])) == [b"5"]
-    assert workers.asked == 1
-    assert path.stat().st_size == len(path.read_bytes().partition(b"\n")[0]) + 2
-    write_part(path, bytes(1 << 16))
-    assert path.stat().st_size > 1 << 16
+    asked.clear()
+    assert list(workers.map(job, [0])) == [b"5"]
+    assert asked == [0]
+    assert read_part(path) == b"5"
 
 
 def test_parts_are_kept_as_they_are(tmp_path: Path) -> None:

@@ -9,10 +9,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import replace
-from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
@@ -24,26 +21,23 @@ import pytest
 
 import qmlir
 from qmlir import registry
-from qmlir.interpreter.jobs.job import Job
-from qmlir.interpreter.jobs.kept import read_part, write_part
+from qmlir.interpreter.jobs import Job, read_part, write_part
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.tools import qmlir_cli
 from qmlir.workflows import budget, quantizing, trials
-from qmlir.workflows.cluster import opening
-from qmlir.workflows.cluster.opening import workers_of
-from qmlir.workflows.cluster.traits import Traits, traits
 from qmlir.workflows.evaluating import Batch
 from qmlir.workflows.measurements import Measurements
+from qmlir.workflows.workers import environment, workers_of
 from tests.support.classifiers import classifier
 from tests.support.classifiers import samples as classified
 from tests.support.dying_worker import begin_dying, begin_naming
 
 dask: Any = pytest.importorskip("dask")
 distributed: Any = pytest.importorskip("distributed")
-dask_workers: Any = import_module("qmlir.workflows.cluster.dask_workers")
+dask_workers: Any = import_module("qmlir.extensions.cluster.dask")
 DaskWorkers: Any = dask_workers.DaskWorkers
 
-EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
+EXAMPLES = Path(__file__).resolve().parents[4] / "docs" / "examples"
 MODEL, SAMPLES = EXAMPLES / "digits_cnn.onnx", EXAMPLES / "digits_samples.npz"
 
 
@@ -255,6 +249,7 @@ def test_an_error_of_files_is_no_lost_connection(client: Any, monkeypatch: pytes
         def full(*arguments: Any, **options: Any) -> Any:
             raise OSError(errno.ENOSPC, "no space left")
 
+        list(workers.map(Job(begin_naming, 0), [0]))
         monkeypatch.setattr(client, "submit", full)
         with pytest.raises(OSError, match="no space left"):
             list(workers.map(Job(begin_naming, 0), [0]))
@@ -283,24 +278,10 @@ def test_times_are_those_of_a_processor(monkeypatch: pytest.MonkeyPatch) -> None
     latency: Any = SimpleNamespace(threads=1, layered=SimpleNamespace(layers={}), of=of)
     figures = Measurements("key")
     for processor in ("z80", "z80", "6502"):
-        kind = replace(traits(), processor=processor)
-        monkeypatch.setattr(budget, "traits", partial(replace, kind))
+        kind = {**environment(), "CPU": processor}
+        monkeypatch.setattr(budget, "environment", lambda kind=kind: kind)
         assert budget._times(latency, {}, figures) == {"": 7}  # pyright: ignore[reportPrivateUsage]
     assert len(asked) == 2
-
-
-def test_threads_of_jobs_with_other_plug_ins_take_turns() -> None:
-    plain = Job(begin_naming, 0)
-    with registry.plugged([registry.plugin("tests.support.observers")]):
-        other = Job(begin_naming, 1)
-
-    def work(number: int) -> bytes:
-        job = (plain, other)[number % 2]
-        return dask_workers._work(job, number, traits())  # pyright: ignore[reportPrivateUsage]
-
-    with registry.plugged([]), ThreadPoolExecutor(3) as executor:
-        found = set(executor.map(work, range(60)))
-    assert found == {b"0: ()", b"1: ('tests.support.observers',)"}
 
 
 def test_a_cluster_that_is_lost_is_a_line() -> None:
@@ -331,19 +312,15 @@ def test_no_scheduler_and_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
         qmlir.profile(MODEL, SAMPLES, cluster="nothing://here")
 
 
-def test_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "find_spec", lambda name: None)
-    with pytest.raises(DiagnosticError, match=r"^error: --cluster requires Dask; run pip install 'qmlir\[cluster\]'$"):
-        qmlir.profile(MODEL, SAMPLES, cluster="tcp://127.0.0.1:9")
-
-
 def _said(monkeypatch: pytest.MonkeyPatch, client: Any, *answers: Any) -> str:
-    """The error where one worker after the other says this of itself: a version, or all of it."""
+    """The error if the workers, one after the other, have these environments, or this version or fault."""
     named = {f"tcp://worker{number}": each for number, each in enumerate(answers)}
 
-    def asked(self: Any, function: Any, *arguments: Any) -> dict[str, Any]:
+    def asked(self: Any, function: Any, *arguments: Any) -> list[tuple[str, Any]]:
         is_version = bool(arguments)
-        return {name: each.qmlir if is_version and isinstance(each, Traits) else each for name, each in named.items()}
+        return [
+            (name, each["qmlir"] if is_version and isinstance(each, dict) else each) for name, each in named.items()
+        ]
 
     monkeypatch.setattr(DaskWorkers, "_asked", asked)
     with pytest.raises(DiagnosticError) as error, workers_of(client):
@@ -352,25 +329,31 @@ def _said(monkeypatch: pytest.MonkeyPatch, client: Any, *answers: Any) -> str:
 
 
 def test_workers_of_another_kind(monkeypatch: pytest.MonkeyPatch, client: Any) -> None:
-    ours = traits()
+    ours = environment()
     assert "worker1 of the cluster tcp://" in (old := _said(monkeypatch, client, ours, "0.0.9"))
-    assert old.endswith(f" has qmlir 0.0.9, but this is qmlir {ours.qmlir}")
+    assert old.endswith(f" has qmlir 0.0.9, but this is qmlir {ours['qmlir']}")
     none = _said(monkeypatch, client, PackageNotFoundError("qmlir"))
     assert "worker0" in none
     assert " has no qmlir (" in none
-    other = _said(monkeypatch, client, replace(ours, code="other"))
-    assert other.endswith(f" differs from this machine: the code of qmlir {ours.qmlir}, or of packages that add to it")
-    packages = {**ours.packages, "numpy": "1.0"}
-    mixed = _said(monkeypatch, client, ours, replace(ours, packages=packages))
+    code = "code of qmlir and its packages"
+    other = _said(monkeypatch, client, {**ours, code: "other", "numpy": "1.0"})
+    assert "worker tcp://worker0 of the cluster tcp://" in other
+    assert other.endswith(f" differs from this process: {code} {ours[code]} and other")
+    mixed = _said(monkeypatch, client, ours, {**ours, "numpy": "1.0"})
     assert "workers tcp://worker0 and tcp://worker1 of the cluster" in mixed
-    assert mixed.endswith(f"results would not be deterministic: numpy {ours.packages['numpy']} and 1.0")
-    mixed = _said(monkeypatch, client, ours, ours, replace(ours, processor="z80"))
-    assert mixed.endswith(f"processors: {ours.processor} and z80")
+    assert mixed.endswith(f"results would not be deterministic: numpy {ours['numpy']} and 1.0")
+    mixed = _said(monkeypatch, client, ours, ours, {**ours, "CPU": "z80"})
+    assert mixed.endswith(f"CPU {ours['CPU']} and z80")
 
 
 def test_a_worker_of_another_kind_that_joins_later(monkeypatch: pytest.MonkeyPatch, client: Any) -> None:
     with workers_of(client) as workers:
-        assert isinstance(workers, DaskWorkers)
-        monkeypatch.setattr(workers, "_traits", replace(traits(), processor="z80"))
-        with pytest.raises(DiagnosticError, match="a worker with a different environment joined the cluster: "):
+        assert workers is not None
+        monkeypatch.setattr(workers, "environment", {**environment(), "CPU": "z80"})
+        with pytest.raises(DiagnosticError, match="a worker has a different environment: CPU z80 and "):
             list(workers.map(Job(begin_dying, None), [0]))
+
+
+def test_the_executor_of_a_client_is_a_cluster(client: Any) -> None:
+    found = qmlir.profile(MODEL, samples(6), compiled=False, cluster=client.get_executor(), batch_size=2)
+    assert found.to_text() == qmlir.profile(MODEL, samples(6), compiled=False).to_text()

@@ -1,0 +1,417 @@
+"""Jobs: many tasks of one kind that an `Executor` may share out among processes or machines.
+
+A worker begins a job once, and then works on one task after the other. Jobs and tasks are data: the function that
+begins a job is found by its name, so both may go to another process or to another machine. An answer is bytes, and
+depends on the job and its task alone. So answers in the order of their tasks are identical for any number of workers,
+for any division among them, and if a worker ends, whose tasks others repeat.
+"""
+
+import hashlib
+import multiprocessing
+import pickle
+import signal
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir import registry
+from qmlir.arithmetic.arrays import Array
+from qmlir.environment import default_environment
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler, emit, text_error
+from qmlir.text.files import check_output, read_regular
+from qmlir.text.parsing import load_module
+from qmlir.text.printing import PrintOptions, Weights, save_module
+from qmlir.text.writing import check_folder, made_folder, write_own
+
+Begun = Callable[[Any], bytes]
+"""Function that returns the answer of a task. One thread at a time calls it."""
+
+Environment = Mapping[str, str]
+"""The versions and the CPU that the bits of an answer may depend on, besides the job and the task."""
+
+SUFFIX = ".part"
+
+LARGEST = 1 << 30
+"""Bytes of a file that is read: a sparse file may claim any size."""
+
+_FORMAT = b"qmlir-part-2"
+
+_AHEAD = 2
+"""Tasks for each worker: one in progress, and one waiting."""
+
+_KEPT = 4
+"""Begun jobs that a worker keeps: those of a search, which alternate, are three."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Job:
+    """The work on tasks of one kind. `begin` is a function of a module; `shared` is data that all tasks need."""
+
+    begin: Callable[[Any], Begun]
+    shared: Any
+    fits: Callable[[Any, bytes], bool] | None = field(default=None, kw_only=True)
+    """Function of a module that returns true if bytes from a file may be the answer of a task."""
+
+    plug_ins: tuple[str, ...] = field(default_factory=registry.plug_ins)
+    plugged_code: str = field(default_factory=registry.plugged_code)
+    """A digest of the code of the plug-ins, which may change while their names stay."""
+
+    @cached_property
+    def key(self) -> str:
+        """A digest of everything that its answers depend on, except the environment."""
+        plugged = (self.plug_ins, self.plugged_code)
+        return content_digest((self.begin.__module__, self.begin.__qualname__, self.shared, plugged))
+
+    def continue_here(self) -> None:
+        """Use the plug-ins of the run. Raises `DiagnosticError` if they are missing or have other code here."""
+        if self.plug_ins != registry.plug_ins():
+            try:
+                registry.continue_with(self.plug_ins)
+            except registry.PackageError as error:
+                raise text_error(str(error)) from error
+        if self.plugged_code != registry.plugged_code():
+            names = ", ".join(self.plug_ins)
+            raise text_error(f"a worker has other versions of plug-ins: {names}; restart it with the same plug-ins")
+
+
+def content_digest(content: Any) -> str:
+    """The SHA-256 of data: arrays, bytes, numbers, text, and sequences, mappings and dataclasses of such."""
+    found = hashlib.sha256()
+    _feed(found.update, content)
+    return found.hexdigest()
+
+
+def _feed(update: Callable[[bytes], object], content: Any) -> None:
+    if isinstance(content, np.ndarray):
+        array = cast(Array, content)
+        update(f"array {array.dtype} {array.shape} ".encode())
+        update(np.ascontiguousarray(array).tobytes())
+    elif isinstance(content, bytes):
+        update(f"bytes {len(content)} ".encode())
+        update(content)
+    elif content is None or isinstance(content, str | int | float):
+        update(f"{type(content).__name__} {content!r} ".encode())
+    elif is_dataclass(content):
+        update(f"{type(content).__qualname__} ".encode())
+        _feed(update, {each.name: getattr(content, each.name) for each in fields(content)})
+    elif isinstance(content, Mapping):
+        named = cast(Mapping[Any, Any], content)
+        update(f"mapping {len(named)} ".encode())
+        for name in sorted(named):
+            _feed(update, (name, named[name]))
+    elif isinstance(content, Sequence):
+        listed = cast(Sequence[Any], content)
+        update(f"sequence {len(listed)} ".encode())
+        for each in listed:
+            _feed(update, each)
+    else:
+        raise TypeError(f"a job must contain only data, but got {type(content).__name__}")
+
+
+def difference(one: Environment, other: Environment) -> str:
+    """Return the first entry that differs, as "numpy 2.1 and 2.2"; empty if none does."""
+    names = (name for name in {**one, **other} if one.get(name) != other.get(name))
+    return next((f"{name} {one.get(name, 'none')} and {other.get(name, 'none')}" for name in names), "")
+
+
+def in_order(started: Iterable[Callable[[], _T]], ahead: Callable[[], int]) -> Iterator[_T]:
+    """Yield the result of each function in order; at most `ahead` of them are read before the first is called."""
+    waiting = deque[Callable[[], _T]]()
+    for finish in started:
+        waiting.append(finish)
+        while len(waiting) >= ahead():
+            yield waiting.popleft()()
+    while waiting:
+        yield waiting.popleft()()
+
+
+# In a worker
+
+
+class _PlugIns:
+    """The plug-ins of this process. Tasks of jobs with equal plug-ins run at once; those with others wait."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running = self._turn = 0
+        self._current: tuple[tuple[str, ...], str] | None = None
+
+    @contextmanager
+    def of(self, job: Job) -> Generator[int]:
+        """Provide the plug-ins of `job` inside the `with` block, and the number of changes so far.
+
+        Raises `DiagnosticError` if this process cannot have them.
+        """
+        wanted = (job.plug_ins, job.plugged_code)
+        with self._changed:
+            self._changed.wait_for(lambda: self._running == 0 or self._current == wanted)
+            if self._current != wanted:
+                self._current, self._turn = None, self._turn + 1
+            job.continue_here()
+            self._current = wanted
+            self._running += 1
+        try:
+            yield self._turn
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+
+
+_plug_ins = _PlugIns()
+
+_begun = threading.local()
+"""The jobs that a thread has begun, by key, least recently used first: a begun job serves one thread."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The bytes that a worker returns, and its diagnostics; or the errors of a task that failed."""
+
+    content: bytes
+    said: tuple[Diagnostic, ...] = ()
+    failed: tuple[Diagnostic, ...] = ()
+
+
+def _sent(diagnostic: Diagnostic) -> Diagnostic:
+    """Without its operation, which the message names, and without its location in a text that only the worker has."""
+    return replace(diagnostic.for_caller(), op=None, location=None, notes=tuple(map(_sent, diagnostic.notes)))
+
+
+def _work(key: str, given: bytes | str, task: Any) -> bytes:
+    jobs: OrderedDict[str, tuple[Job, int, Begun | None]] = _begun.__dict__.setdefault("jobs", OrderedDict())
+    if key not in jobs:
+        jobs[key] = pickle.loads(given if isinstance(given, bytes) else Path(given).read_bytes()), 0, None
+    # A job whose task fails is begun again: the records of that task must not reach the next answer.
+    job, turn, begun = jobs.pop(key)
+    with _plug_ins.of(job) as current:
+        if begun is None or turn != current:
+            begun = job.begin(job.shared)
+        content = begun(task)
+    jobs[key] = job, current, begun
+    while len(jobs) > _KEPT:
+        jobs.popitem(last=False)
+    return content
+
+
+def perform(
+    key: str, given: bytes | str, task: Any, describe: Callable[[], Environment] | None, expected: Environment | None
+) -> Answer:
+    """Return the answer of a task in a worker.
+
+    Args:
+        key: The key of the job.
+        given: The pickled job, or the path of a file with it.
+        task: The task.
+        describe: Function that returns the environment of this process; `None` skips the check.
+        expected: The environment that it must have.
+    """
+    said: list[Diagnostic] = []
+    try:
+        with diagnostic_handler(said.append):
+            if describe is not None and expected is not None and (found := difference(expected, describe())):
+                raise text_error(f"a worker has a different environment: {found}")
+            return Answer(_work(key, given, task), tuple(map(_sent, said)))
+    except DiagnosticError as error:
+        return Answer(b"", tuple(map(_sent, said)), tuple(map(_sent, error.diagnostics)))
+
+
+# In the process that needs the answers
+
+
+class Workers:
+    """Run the tasks of jobs: in this process, or by an `Executor`; with a folder, store their answers there.
+
+    A task whose answer is in the folder does not run again. The name of a file is a digest of the job, the task and the
+    environment. Files are data: whoever may write to the folder can change the answers of a run, and nothing else. A
+    torn file, or one whose content does not fit its task, is written again.
+    """
+
+    def __init__(
+        self, executor: Executor | None = None, at_once: int = 1, environment: Environment | None = None,
+        describe: Callable[[], Environment] | None = None, folder: Path | None = None, jobs: Path | None = None,
+    ) -> None:  # fmt: skip
+        """Store who runs the tasks.
+
+        Args:
+            executor: Runs the tasks. `None` runs them in this process, one after the other.
+            at_once: Number of tasks that the executor runs at a time.
+            environment: The environment of all workers.
+            describe: Function of a module that returns the environment of a worker, which must be `environment`. `None`
+                skips the check.
+            folder: Folder of the answers.
+            jobs: Folder that all workers can read, for the pickled jobs. `None` sends a job with each task.
+
+        Raises:
+            DiagnosticError: `folder` exists, and is not a folder.
+        """
+        if folder is not None:
+            check_folder(folder)
+        self._executor, self._at_once, self._folder, self._jobs = executor, at_once, folder, jobs
+        self.environment, self._describe = environment, describe
+
+    @property
+    def at_once(self) -> int:
+        """The approximate number of tasks that run at a time."""
+        return self._at_once
+
+    def map(self, job: Job, tasks: Iterable[Any]) -> Iterator[bytes]:
+        """Yield the answer of each task, in the order of the tasks; only a few tasks are read ahead.
+
+        Raises `DiagnosticError` if a task does, if the workers are lost, and if an answer cannot be stored.
+        """
+        key = content_digest((job.key, self.environment))
+        sent = set[Future[Answer]]()
+        start = _starting_here(job) if self._executor is None else self._starting(self._executor, job, sent)
+
+        def started(task: Any) -> Callable[[], bytes]:
+            if self._folder is None:
+                return start(task)
+            path = self._folder / f"{content_digest((key, task))}{SUFFIX}"
+            known = read_part(path)
+            if known is not None and (job.fits is None or job.fits(task, known)):
+                return lambda: known
+            finish = start(task)
+            return lambda: _stored(path, finish())
+
+        try:
+            yield from in_order(map(started, tasks), lambda: _AHEAD * self.at_once if self._executor else 1)
+        finally:
+            for future in list(sent):
+                future.cancel()
+
+    def _starting(
+        self, executor: Executor, job: Job, sent: set[Future[Answer]]
+    ) -> Callable[[Any], Callable[[], bytes]]:
+        given, told = self._given(job), set[str]()
+
+        def start(task: Any) -> Callable[[], bytes]:
+            with self._telling():
+                future = executor.submit(perform, job.key, given, task, self._describe, self.environment)
+            sent.add(future)
+            future.add_done_callback(sent.discard)
+            return lambda: _taken(self._result(future), told)
+
+        return start
+
+    def _given(self, job: Job) -> Any:
+        """Return the argument of `perform` that has the job."""
+        if self._jobs is None:
+            return pickle.dumps(job)
+        path = self._jobs / job.key
+        if not path.exists():
+            path.write_bytes(pickle.dumps(job))
+        return str(path)
+
+    def _result(self, future: Future[_T]) -> _T:
+        with self._telling():
+            return future.result()
+
+    @contextmanager
+    def _telling(self) -> Generator[None]:
+        """Raise `DiagnosticError` if the executor fails inside the `with` block."""
+        try:
+            yield
+        except BrokenExecutor as error:
+            raise text_error(f"a worker process ended unexpectedly: {error}") from error
+
+
+def _starting_here(job: Job) -> Callable[[Any], Callable[[], bytes]]:
+    begun = cache(lambda: job.begin(job.shared))
+    return lambda task: lambda: begun()(task)
+
+
+def _taken(answer: Answer, told: set[str]) -> bytes:
+    """Return the bytes, after diagnostics that no other worker reported. Raises `DiagnosticError` if there are none."""
+    for each in answer.said:
+        if str(each) not in told:
+            told.add(str(each))
+            emit(each)
+    if answer.failed:
+        raise DiagnosticError(*answer.failed)
+    return answer.content
+
+
+@contextmanager
+def process_workers(
+    count: int, environment: Environment | None = None, folder: Path | None = None
+) -> Generator[Workers]:
+    """Provide `count` new processes of this machine inside the `with` block."""
+    if count < 1:
+        raise text_error(f"number of processes must be at least 1, but got {count}")
+    context = multiprocessing.get_context("spawn")
+    # Ctrl-C reaches all processes of a terminal; the one that started the others ends them.
+    ignoring = (signal.SIGINT, signal.SIG_IGN)
+    with (
+        TemporaryDirectory(prefix="qmlir-jobs-") as jobs,
+        ProcessPoolExecutor(count, context, signal.signal, ignoring) as pool,
+    ):
+        yield Workers(pool, count, environment, folder=folder, jobs=Path(jobs))
+
+
+# Files of answers
+
+
+def read_part(path: Path) -> bytes | None:
+    """Return the answer in a file; `None` if it is missing or torn."""
+    try:
+        found = read_regular(path, LARGEST, follow=False)
+    except OSError:
+        return None
+    head, _, content = found.partition(b"\n")
+    return content if head == _head(content) else None
+
+
+def write_part(path: Path, content: bytes) -> None:
+    """Write an answer, whole or not at all. Raises `DiagnosticError`, also if `path` is a link or a pipe."""
+    write_own(path, _head(content) + b"\n" + content)
+
+
+def _head(content: bytes) -> bytes:
+    return _FORMAT + b" " + hashlib.sha256(content).hexdigest().encode()
+
+
+def _stored(path: Path, content: bytes) -> bytes:
+    check_output(path.parent)
+    made_folder(path.parent)
+    write_part(path, content)
+    return content
+
+
+# Modules
+
+
+@dataclass(frozen=True)
+class ShippedModule:
+    """A module as files in memory, by name: its text and its weights, for a process that shares no file system."""
+
+    files: Mapping[str, bytes]
+
+    @staticmethod
+    def of(module: ModuleOp) -> "ShippedModule":
+        """Return the files of `module`."""
+        with TemporaryDirectory(prefix="qmlir-module-") as folder:
+            save_module(module, Path(folder) / _MODULE, PrintOptions(weights=Weights.SIDECAR))
+            return ShippedModule({path.name: path.read_bytes() for path in Path(folder).iterdir()})
+
+    def module(self) -> ModuleOp:
+        """Parse the module. Raises `DiagnosticError`."""
+        with TemporaryDirectory(prefix="qmlir-module-") as folder:
+            for name, content in self.files.items():
+                (Path(folder) / name).write_bytes(content)
+            return load_module(default_environment().new_context(), Path(folder) / _MODULE)
+
+
+_MODULE = "module.mlir"

@@ -1,1 +1,0 @@
-"""Work that other processes do: jobs, who does them, and the folder that keeps what is done."""
