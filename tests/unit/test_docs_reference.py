@@ -134,8 +134,8 @@ def test_a_lowering_that_only_refuses_is_none() -> None:
 PYTHON = {each.name: each for each in every_member()}
 CALLABLES = [name for name, each in PYTHON.items() if each.is_callable]
 OTHERS = {
-    "Any", "AnyLength", "Array", "CompiledModule", "DictionaryAttr", "Iterator", "LearnedWeight", "ModelProto", "ModuleOp",
-    "None",
+    "Any", "AnyLength", "Array", "CompiledModule", "DictionaryAttr", "Iterator", "LearnedWeight", "ModelProto",
+    "ModuleOp", "None",
 }  # fmt: skip
 """Types of results that the page does not describe. Loaded programs are called as `Program` is."""
 
