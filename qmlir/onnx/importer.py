@@ -33,7 +33,6 @@ from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import Origin, name_results, origins_of
 from qmlir.ir.signature import Port, set_ports
 from qmlir.ir.verification import verify
-from qmlir.onnx import export
 from qmlir.onnx.annotations import take_ranges
 from qmlir.onnx.checking import check_branch, check_nodes, check_standard, check_text, check_types, opsets
 from qmlir.onnx.control import STRUCTURED, Control, NoForm
@@ -63,6 +62,7 @@ from qmlir.onnx.ports import (
     type_name,
 )
 from qmlir.onnx.reading import OnnxModel
+from qmlir.onnx.restoring import restored
 from qmlir.onnx.unsupported import (
     Island,
     Operators,
@@ -147,11 +147,6 @@ class _ModelImporter:
         graph = self.model.proto.graph
         versions = opsets(self.model.proto.opset_import)
         self._check_tensors(graph)
-        restoration = export.Restoration.of(self.model) if is_exported(self.model) else None
-        if restoration is not None and restoration.is_ordered():
-            self._check_model({each.name for each in graph.initializer})
-            module = self._restored(restoration, versions)
-            return specialize(module, shapes) if shapes else module
         nodes = needed_nodes(graph)
         self.operators.check(nodes, versions, self.model.name)
         self._check_model({name for node in nodes for name in node.input})
@@ -170,37 +165,12 @@ class _ModelImporter:
         builder.sweep()
         if not self.is_training_expected:
             self._warn_of_training(function)
-        return self._module(function, {})
-
-    def _restored(self, restoration: "export.Restoration", versions: Mapping[str, int]) -> ModuleOp:
-        """The module of an exported model: each operation as it was where the graph agrees, otherwise as its nodes."""
-        graph = self.model.proto.graph
-        inputs = [
-            replace(port, type=restoration.input_type(port.name) or port.type)
-            for port in input_ports(self.model.proto, {})
-        ]
-        function, builder, scope = self._begin(inputs, graph.node, versions)
-        scope.declared = declared_types(graph)
-        for port in inputs:
-            restoration.name_value(scope.values[port.name], port.name)
-        for step in restoration.steps():
-            if not restoration.restore(step, scope.values, builder):
-                self.operators.check(step.nodes, versions, self.model.name)
-                read = [name for node in step.nodes for name in node.input]
-                restored = restoration.as_held(read, scope.values, builder)
-                before = {name: scope.values[name] for name in restored}
-                scope.values.update(restored)
-                self._import_nodes(step.nodes, scope, builder)
-                scope.values.update(before)
-        scope.values.update(restoration.as_held([each.name for each in graph.output], scope.values, builder))
-        outputs = self._end(function, scope, builder, restoration)
-        if not restoration.finish(function):
-            set_ports(function, inputs, outputs)
-        if restoration.refused:
-            builder.sweep()
-        attributes = restoration.module_attributes()
-        restoration.report()
-        return self._module(function, attributes)
+        module = ModuleOp([function], _metadata(self.model))
+        _follow_producer(module, self.model)
+        self.operators.tell_islands(module, self.model.name)
+        take_ranges(self.model.proto.graph, module)
+        verify(module)
+        return module
 
     def _begin(
         self, inputs: Sequence[Port], nodes: Iterable[NodeProto], versions: Mapping[str, int]
@@ -213,39 +183,22 @@ class _ModelImporter:
         initializers = {each.name: each for each in self.model.proto.graph.initializer}
         return function, GraphBuilder(block, self.model.directory), _Scope(versions, values, initializers)
 
-    def _end(
-        self,
-        function: FuncOp,
-        scope: _Scope,
-        builder: GraphBuilder,
-        restoration: "export.Restoration | None" = None,
-    ) -> list[Port]:
+    def _end(self, function: FuncOp, scope: _Scope, builder: GraphBuilder) -> list[Port]:
         """Let the function return the graph's outputs; their ports."""
-        outputs = self._outputs(scope, builder, restoration)
+        outputs = self._outputs(scope, builder)
         function.body.block.add_op(ReturnOp(*outputs))
         function.function_type = FunctionType.from_lists(
             function.function_type.inputs.data, [value.type for value in outputs]
         )
         return [output_port(each, value) for each, value in zip(self.model.proto.graph.output, outputs, strict=True)]
 
-    def _module(self, function: FuncOp, attributes: Mapping[str, Attribute]) -> ModuleOp:
-        module = ModuleOp([function], {**_metadata(self.model), **attributes})
-        _follow_producer(module, self.model)
-        self.operators.tell_islands(module, self.model.name)
-        take_ranges(self.model.proto.graph, module)
-        verify(module)
-        return module
-
-    def _outputs(
-        self, scope: _Scope, builder: GraphBuilder, restoration: "export.Restoration | None" = None
-    ) -> list[SSAValue]:
+    def _outputs(self, scope: _Scope, builder: GraphBuilder) -> list[SSAValue]:
         """The values of the graph's outputs, of the types that the model declares."""
         outputs: list[SSAValue] = []
         for each in self.model.proto.graph.output:
             value = self._value(each.name, scope, builder, None)
             found, declared = type_name(value), declared_name(each.type)
-            is_held = restoration is not None and restoration.is_held(value, each)
-            if each.type.WhichOneof("value") and found not in (None, declared) and not is_held:
+            if each.type.WhichOneof("value") and found not in (None, declared):
                 raise model_error(f"output '{each.name}' is declared as {declared}, but is {found}")
             outputs.append(value)
         return outputs
@@ -628,9 +581,21 @@ def modernized(model: OnnxModel) -> OnnxModel:
     return replace(model, proto=newer)
 
 
-def is_exported(model: OnnxModel) -> bool:
-    """Whether we wrote `model`, so that importing it gives the module that it was."""
-    return metadata.EXPORT in metadata.entries(model.proto)
+def restored_module(
+    model: OnnxModel, *, shapes: Mapping[str, Sequence[int]] | None = None, fallback: bool = True
+) -> ModuleOp | None:
+    """The verified module that `model` was exported from; `None` if it was not, or was edited since (a remark).
+
+    `shapes` and `fallback` are those of `import_model`.
+    """
+    module = restored(model)
+    if module is None:
+        return None
+    others = dict(module.attributes)
+    module.attributes.clear()
+    module.attributes.update(_metadata(model) | others)
+    Operators(registry.onnx_importers(), Functions.of(model.proto.functions), fallback).tell_islands(module, model.name)
+    return specialize(module, shapes) if shapes else module
 
 
 def import_model(
@@ -640,7 +605,7 @@ def import_model(
     fallback: bool = True,
     is_training_expected: bool = False,
 ) -> ModuleOp:
-    """The verified module of a model: one function `@main`, its inputs and outputs named as the model names them.
+    """The verified module of the nodes of a model: a function `@main` with the inputs and outputs of the model.
 
     `shapes` fixes the shapes of inputs by name; a size that has a name fixes all sizes of that name. Nodes that nothing
     imports become islands, which other runtimes compute, and are an error without `fallback`. A model in training mode

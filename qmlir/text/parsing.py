@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
@@ -86,8 +86,6 @@ def split_source(text: str) -> list[Chunk]:
 
 STDIN = "<stdin>"
 
-_ReadT = TypeVar("_ReadT")
-
 _LITERAL = re.compile(r'<(?:\s|//[^\n]*)*(?:(?P<blob>")|(?P<list>(?=[\[>]))?(?:[^>/]+|//[^\n]*|/)*)')
 _HEXADECIMAL = re.compile(r"-?\s*0x")
 _OPERATION = re.compile(r"[a-z]\w*\.[\w.$]+", re.ASCII)
@@ -123,11 +121,11 @@ def _of_one(type: Any) -> Any:
 class ModuleParser(Parser):
     """Parses one module; every operation gets its place, every weight its bytes."""
 
-    def __init__(self, ctx: Context, source: str, lines: LineTable, directory: Path | None):
+    def __init__(self, ctx: Context, source: str, lines: LineTable, weights: WeightsReader):
         super().__init__(ctx, source, lines.filename)
         self._lines = lines
         self._filename = StringAttr(lines.filename)
-        self._weights = WeightsReader(directory)
+        self._weights = weights
         self._given_location: LocationAttr | None = None
         self._reading = 0
         self._growth = Growth()
@@ -151,13 +149,6 @@ class ModuleParser(Parser):
                 raise
             places = [(name, self._lines.place(self._first_uses[name])) for name in self.forward_ssa_references]
             raise together([text_error(f"value %{name} is used but not defined", at) for name, at in places]) from error
-
-    def parse_lone_attribute(self) -> Attribute:
-        """The attribute or type that is the whole text."""
-        found = self.parse_attribute()
-        if self._current_token.kind is not MLIRTokenKind.EOF:
-            self.raise_error("expected the end of the text")
-        return found
 
     def resolve_operand(self, operand: UnresolvedOperand, type: Any) -> SSAValue[Any]:
         name, start = operand.operand_name, operand.span.start
@@ -531,34 +522,18 @@ def parse_module(
     *,
     line_offset: int = 0,
     directory: Path | None = None,
-    parser: Callable[[Context, str, LineTable, Path | None], ModuleParser] = ModuleParser,
+    weights: WeightsReader | None = None,
+    parser: Callable[[Context, str, LineTable, WeightsReader], ModuleParser] = ModuleParser,
 ) -> ModuleOp:
-    """Parse a module; large weights are read from the files in `directory` that the text names.
+    """Parse a module; `weights` reads its large weights, by default from the files in `directory` that the text names.
 
     Every operation gets its place in the text as location, unless the text gives another. Whatever is wrong with the
     text is a `DiagnosticError` with file, line and column.
-    """
-    lines = LineTable(source, filename, line_offset)
-    return _read(source, lines, lambda: parser(ctx, source, lines, directory), lambda made: made.parse_module())
-
-
-def parse_attribute(ctx: Context, source: str, name: str) -> Attribute:
-    """Parse a text that holds one attribute or type; messages call it `name`.
-
-    The checks are those of a module. Raises `DiagnosticError`, also if more text follows.
-    """
-    lines = LineTable(source, name, 0)
-    return _read(source, lines, lambda: ModuleParser(ctx, source, lines, None), ModuleParser.parse_lone_attribute)
-
-
-def _read(
-    source: str, lines: LineTable, make: Callable[[], ModuleParser], read: Callable[[ModuleParser], _ReadT]
-) -> _ReadT:
-    """Make a parser of `source` and read with it: every fault of the text becomes a `DiagnosticError` with its place.
 
     Strings are checked before the lexer of xDSL sees them: its pattern for a string takes time that doubles with each
     character if the end is missing.
     """
+    lines = LineTable(source, filename, line_offset)
     check_strings(source, lines)
     made = None
 
@@ -568,8 +543,8 @@ def _read(
 
     try:
         with paused_collection(), faults_from_outside(fault_from_outside):
-            made = make()
-            return read(made)
+            made = parser(ctx, source, lines, WeightsReader(directory) if weights is None else weights)
+            return made.parse_module()
     except DiagnosticError:
         raise
     except ParseError as error:

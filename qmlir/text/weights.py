@@ -177,7 +177,7 @@ class WeightsReader:
                     f"tensor '{key}' of weights file '{name}' was modified: its digest differs; write the module again"
                 )
             self._checked.add(reference)
-        return _dense(weights, data)
+        return dense_weights(weights, data)
 
     def _read(self, name: str) -> dict[str, bytes]:
         if self.directory is None:
@@ -198,7 +198,8 @@ class WeightsReader:
             raise WeightsError(f"weights file '{name}' is not a safetensors file: {error}") from error
 
 
-def _dense(weights: ExternalWeightsAttr, data: bytes) -> AnyDense:
+def dense_weights(weights: ExternalWeightsAttr, data: bytes) -> AnyDense:
+    """The dense attribute of the type of `weights` with the bytes `data`. Raises `WeightsError` if they do not fit."""
     element = weights.type.get_element_type()
     dtype = dense_dtype(element)
     if dtype is None:

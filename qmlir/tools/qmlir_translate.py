@@ -9,7 +9,6 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from onnx import printer
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.environment import default_environment, plugins
@@ -17,7 +16,8 @@ from qmlir.ir.diagnostics import LINES, printable, text_error
 from qmlir.ir.limits import budgets
 from qmlir.ir.verification import verify
 from qmlir.onnx.cuts import cut
-from qmlir.onnx.importer import import_model
+from qmlir.onnx.export.writing import model_text
+from qmlir.onnx.importer import import_model, restored_module
 from qmlir.onnx.reading import read_model
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.specialization.inputs import parse_shapes
@@ -80,7 +80,7 @@ def _export(arguments: argparse.Namespace, streams: Streams) -> int:
     """Write the ONNX model of a module; to standard output in ONNX's textual syntax."""
     model = export_onnx(_module(arguments, streams), arguments.output, **export_settings(arguments))
     if not arguments.output:
-        text = printer.to_text(model)
+        text = model_text(model)
         streams.stdout.write(f"{printable(text, LINES) if streams.stdout.isatty() else text}\n")
     return 0
 
@@ -105,8 +105,10 @@ def _translate(arguments: argparse.Namespace, streams: Streams) -> int:
         return _export(arguments, streams)
     settings = import_settings(arguments)
     model = cut(read_model(Path(arguments.input)), settings["cut_inputs"], settings["cut_outputs"])
-    options = {"fallback": settings["fallback"], "is_training_expected": settings["strip_training"]}
-    module = import_model(model, shapes=parse_shapes(arguments.shape), **options)
+    shapes, fallback = parse_shapes(arguments.shape), settings["fallback"]
+    module = restored_module(model, shapes=shapes, fallback=fallback) or import_model(
+        model, shapes=shapes, fallback=fallback, is_training_expected=settings["strip_training"]
+    )
     if settings["strip_training"]:
         run_pipeline(module, STRIP)
     if arguments.output:

@@ -184,11 +184,12 @@ def _loaded(
 def _imported(
     model: "OnnxModel", keep_casts: bool, fallback: bool, strip_training: bool, shapes: Mapping[str, Sequence[int]]
 ) -> ModuleOp:
-    module = onnx.import_model(model, shapes=shapes, fallback=fallback, is_training_expected=strip_training)
+    restored = onnx.restored_module(model, shapes=shapes, fallback=fallback)
+    module = restored or onnx.import_model(model, shapes=shapes, fallback=fallback, is_training_expected=strip_training)
     if strip_training:
         run_pipeline(module, STRIP)
     has_casts = any(isinstance(op, CastOperation) for op in module.walk())
-    if has_casts and not keep_casts and not onnx.is_exported(model):
+    if has_casts and not keep_casts and restored is None:
         run_pipeline(module, workflows.IMPORT.passes())
     return module
 

@@ -1,14 +1,16 @@
-"""Metadata of exported ONNX models: attributes, types and JSON as text, which the import takes up where they agree."""
+"""Metadata of exported ONNX models: the text of the module, and the header with its digest."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from onnx import ModelProto
 
 import qmlir
 from qmlir.environment import default_environment
+from qmlir.onnx.export.emission import Settings
+from qmlir.onnx.export.metadata import EXPORT, MODULE
+from qmlir.onnx.restoring import keep
 from qmlir.text.parsing import parse_module
 from qmlir.tools import qmlir_cli
 from tests.fuzz.damage import damage_bytes, damage_json, damage_words
@@ -25,7 +27,6 @@ func.func @main(%x: tensor<4x!x> {nn.name = "x"}) -> (tensor<4x!y> {nn.name = "y
   func.return %1 : tensor<4x!y>
 }
 """
-_JSON = ("qmlir.export", "qmlir.operands", "qmlir.results")
 _WORDS = (
     *rb'''"" " \\ ? : [ ] { } < > ( ) , -> i33 f32 tensor<4xi8> tensor<?x?xf32> !quant.uniform<i8:f32,0.0> dense<1> loc(
     nn.add nn.conv func.func x y -1 99999999999999999999 1e999 0x7FC00000 null true #calib.stats<> @main
@@ -39,34 +40,20 @@ def _whole() -> Mapping[str, bytes]:
     return {form: qmlir.export_onnx(module, format=form).SerializeToString() for form in ("qdq", "qoperator")}
 
 
-def _entries(model: ModelProto) -> list[Any]:
-    graph = model.graph
-    protos = (model, graph, *graph.node, *graph.value_info, *graph.input, *graph.output, *graph.initializer)
-    return [entry for proto in protos for entry in proto.metadata_props]
-
-
 def _damage(rng: np.random.Generator, data: bytes, others: Sequence[bytes]) -> bytes:
-    """The values of one to three entries; sometimes a key, or all values of one key."""
+    """The text of the module, mostly with a digest that agrees; the header; sometimes the key of an entry."""
     model = ModelProto.FromString(data)
-    entries = _entries(model)
-    values = [entry.value.encode() for entry in entries]
-    for _ in range(int(rng.choice([1, 1, 2, 3]))):
-        entry = entries[int(rng.integers(len(entries)))]
-        before, chance = entry.value.encode(), rng.random()
-        if chance < 0.05:
-            entry.key = entries[int(rng.integers(len(entries)))].key
-            continue
-        if chance > 0.75:
-            after = _WORDS[int(rng.integers(len(_WORDS)))]
-        elif entry.key in _JSON and chance < 0.5:
-            after = damage_json(rng, before, values)
-        elif chance < 0.3:
-            after = damage_bytes(rng, before, values)
-        else:
-            after = damage_words(rng, before, values, _WORDS)
-        for each in entries if chance > 0.9 else [entry]:
-            if each.key == entry.key:
-                each.value = after.decode(errors="replace")
+    said, chance = {each.key: each.value for each in model.metadata_props}, rng.random()
+    entry = next(each for each in model.metadata_props if each.key == (EXPORT if chance < 0.2 else MODULE))
+    if chance < 0.05:
+        entry.key = str(rng.choice([*said, "qmlir.other"]))
+    elif chance < 0.2:
+        entry.value = damage_json(rng, entry.value.encode(), []).decode(errors="replace")
+    else:
+        damage = damage_bytes(rng, entry.value.encode(), []) if chance < 0.4 else None
+        damage = damage or damage_words(rng, entry.value.encode(), [], _WORDS)
+        del model.metadata_props[:]
+        keep(model, damage.decode(errors="replace"), Settings())
     return model.SerializeToString()
 
 

@@ -10,6 +10,5 @@ if TYPE_CHECKING:
     from qmlir.onnx.export.exporter import export_model as export_model
     from qmlir.onnx.export.writing import check_onnx_file as check_onnx_file
     from qmlir.onnx.export.writing import save_onnx as save_onnx
-    from qmlir.onnx.restoring import Restoration as Restoration
 else:
     __getattr__, __dir__ = attached(__name__)

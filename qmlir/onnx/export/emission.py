@@ -31,7 +31,6 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     i1,
-    i8,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -153,18 +152,6 @@ def plain_tensor_type(type_: Attribute) -> Attribute:
         return type_
     kind = data_type(ranked.get_element_type())
     return TensorType(cast(Any, ELEMENT_TYPES.get(kind or 0)), ranked.get_shape()) if kind in ELEMENT_TYPES else type_
-
-
-def held_types(type_: Attribute) -> list[Attribute]:
-    """The types that an import gives tensors of values of `type_`: as it is computed with, packed, or unsigned."""
-    ranked, found = ranked_tensor(type_), [plain_tensor_type(type_)]
-    element = None if ranked is None else ranked.get_element_type()
-    if ranked is not None and isinstance(element, StoredType):
-        kinds = {packed_type(element, opset) for opset in PACKED_SINCE.values()} - {None}
-        if container(element) == i8:
-            kinds |= {TensorProto.UINT8}  # `unsigned`
-        found += [TensorType(cast(Any, ELEMENT_TYPES[kind]), ranked.get_shape()) for kind in kinds if kind is not None]
-    return found
 
 
 TABLE = "qmlir/table/"

@@ -1,7 +1,7 @@
 """Exporting: one function becomes an ONNX graph, each operation the nodes of one way to write it.
 
-The nodes of an operation stand together and say in their metadata which one it was (`metadata`), so that the import of
-an exported model gives the module back (`qmlir.onnx.restoring`).
+The text of the module goes into the metadata, so that the import of an exported model gives the module back
+(`qmlir.onnx.restoring`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,16 +9,15 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
-from typing import Any, cast
+from typing import cast
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs, helper
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from qmlir import registry
 from qmlir.dialects.nn.constant.ops import ConstantOp
-from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import op_error, text_error, unknown
 from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import origins_of
@@ -34,24 +33,21 @@ from qmlir.onnx.export.emission import (
     Outgoing,
     Settings,
     has_onnx_type,
-    plain_tensor_type,
     value_info,
 )
 from qmlir.onnx.export.forms.choosing import exporter_of
 from qmlir.onnx.export.functions import Group, with_functions
-from qmlir.onnx.export.naming import ValueNames, hint_of, names_of
+from qmlir.onnx.export.naming import ValueNames, names_of
 from qmlir.onnx.export.signed_as_unsigned import unsigned_values
 from qmlir.onnx.export.writing import packed_constants, written
 from qmlir.onnx.order import nodes_within, subgraphs, used_tensors
+from qmlir.onnx.restoring import HeldConstants, keep
 from qmlir.quantization.profiles.attributes import STATS
 
 NEWEST_OPSET = defs.onnx_opset_version()
 
 _IR_VERSIONS = ((27, 14), (25, 13), (24, 12), (23, 11), (OLDEST_OPSET, 10))
 """The oldest version of ONNX's format for an operator set, from the newest down."""
-
-_DROPPED = frozenset({"nn.metadata", "nn.producer"})
-"""Attributes of a module that ONNX has fields for."""
 
 
 @dataclass
@@ -66,11 +62,13 @@ class _ModuleExporter:
     tables: set[str] = field(default_factory=set[str])
     """The names of tensors that are there."""
 
+    constants: HeldConstants = field(default_factory=HeldConstants)
+
     versions: dict[str, int] = field(default_factory=dict[str, int])
     """The versions of other operator sets than ONNX's own, where an operation says one."""
 
     def run(self) -> ModelProto:
-        function = _only_function(self.module)
+        module, function = self.module, _only_function(self.module)
         if any(map(is_structured, function.body.block.ops)):
             self.module = self.module.clone()
             function = _only_function(self.module)
@@ -80,35 +78,30 @@ class _ModuleExporter:
         graph = GraphProto(name=_graph_name(self.module, function))
         self.packed = packed_constants(function, self.settings)
         self.unsigned = unsigned_values(function, self.settings, self.packed) - of_regions(function)
-        places = {op: place for place, op in enumerate(function.body.block.ops)}
         node_names = ValueNames()
-        self.control = ControlWriter(
-            names, taken, node_names, partial(self._add_inside, names=names, node_names=node_names)
-        )
-        groups = [
-            Group(op, self._added(graph, op, place, names, node_names))
-            for op, place in places.items()
-            if not isinstance(op, ReturnOp)
-        ]
+        add = partial(self._added, names=names, node_names=node_names)
+        self.control = ControlWriter(names, taken, node_names, add)
+        ops = list(function.body.block.ops)
+        groups = [Group(op, add(graph, op)) for op in ops if not isinstance(op, ReturnOp)]
         self._add_ports(graph, function, inputs, outputs, names)
-        for op in places:
+        for op in ops:
             graph.value_info.extend(
                 self._info(names[result], result)
                 for result in op.results
                 if has_onnx_type(result.type) and names[result] not in {port.name for port in outputs}
             )
-        metadata.write(graph, {metadata.FUNCTION: _function_text(function)})
         model = self._model(graph)
-        if self.settings.functions and (structured := next(filter(is_structured, places), None)) is not None:
+        if self.settings.functions and (structured := next(filter(is_structured, ops), None)) is not None:
             raise op_error(
                 structured, "has subgraphs, which require an export without local functions (functions=False)"
             )
         if self.settings.functions:
             with_functions(model, groups, [port.name for port in outputs])
+        keep(model, self.constants.text(module), self.settings)
         return model
 
     def _added(
-        self, graph: GraphProto, op: Operation, place: int, names: Mapping[SSAValue, str], node_names: ValueNames
+        self, graph: GraphProto, op: Operation, names: Mapping[SSAValue, str], node_names: ValueNames
     ) -> Sequence[NodeProto]:
         """The nodes of an operation, which are added to the graph with its tensors."""
         if isinstance(op, SILENT):
@@ -123,25 +116,14 @@ class _ModuleExporter:
             exporter_of(Outgoing(op, self.settings, names, []), op, self.exporters)
         with faults_from_outside(lambda reason: op_error(op, f"cannot be exported: its exporter failed: {reason}")):
             found = written(op, self.settings, names, self.exporters, self.packed, self.unsigned)
-        said = {metadata.PLACE: str(place), **_described(op)}
         if isinstance(op, ConstantOp):
-            metadata.write(found.initializers[0], said)
-        else:
-            said |= {
-                metadata.OPERATION: op.name,
-                metadata.OPERANDS: _json([names[value] for value in op.operands]),
-                metadata.RESULTS: _json([names[value] for value in op.results]),
-            }
-            if not found.nodes:
-                where = registry.of_package(self.exporters.get(type(op)))
-                raise op_error(op, f"cannot be exported: its exporter adds no node{where}")
-            metadata.write(found.nodes[0], said)
-            for node in found.nodes[1:]:
-                metadata.write(node, {metadata.PLACE: str(place)})
-            origin = "+".join(map(str, origins_of(op)))
-            own = origin or names[op.results[0]]
-            for node in found.nodes:
-                node.name = node_names.take(own if len(found.nodes) == 1 else "", f"{own}/{node.op_type}")
+            self.constants.add(op, found.initializers[0])
+        elif not found.nodes:
+            where = registry.of_package(self.exporters.get(type(op)))
+            raise op_error(op, f"cannot be exported: its exporter adds no node{where}")
+        for node in found.nodes:
+            own = "+".join(map(str, origins_of(op))) or names[op.results[0]]
+            node.name = node_names.take(own if len(found.nodes) == 1 else "", f"{own}/{node.op_type}")
         graph.node.extend(found.nodes)
         for domain, number in found.versions.items():
             if self.versions.setdefault(domain, number) != number:
@@ -152,15 +134,6 @@ class _ModuleExporter:
                 graph.initializer.append(tensor)
                 self.tables.add(tensor.name)
         return found.nodes
-
-    def _add_inside(
-        self, graph: GraphProto, op: Operation, names: Mapping[SSAValue, str], node_names: ValueNames
-    ) -> Sequence[NodeProto]:
-        """The nodes of an operation of a region: an import takes them as those of any other model."""
-        nodes = self._added(graph, op, 0, names, node_names)
-        for each in (*nodes, *graph.initializer):
-            del each.metadata_props[:]
-        return nodes
 
     def _add_ports(
         self,
@@ -178,7 +151,7 @@ class _ModuleExporter:
             if not has_onnx_type(argument.type):
                 raise text_error(f"input '{port.name}' has type {argument.type}, which ONNX does not support")
             info = value_info(port.name, argument.type, port.dims)
-            metadata.write(info, _said_of(port.name, argument, metadata.stats_of(entry.data.get(STATS), 0)))
+            metadata.write(info, metadata.statistics_of(metadata.stats_of(entry.data.get(STATS), 0)))
             if port.name in in_branches:
                 for dim in info.type.tensor_type.shape.dim:
                     dim.ClearField("dim_value")
@@ -190,7 +163,7 @@ class _ModuleExporter:
                 raise text_error(f"output '{port.name}' has type {value.type}, which ONNX does not support")
             info = value_info(port.name, value.type, port.dims)
             if names[value] == port.name:
-                metadata.write(info, _said_of(port.name, value, _stats(value)))
+                metadata.write(info, _statistics(value))
             else:
                 # One value is several outputs, or an input.
                 node = helper.make_node("Identity", [names[value]], [port.name])
@@ -204,7 +177,7 @@ class _ModuleExporter:
             info.type.tensor_type.elem_type = self.packed[value]
         if value in self.unsigned:
             info.type.tensor_type.elem_type = TensorProto.UINT8
-        metadata.write(info, _said_of(name, value, _stats(value)))
+        metadata.write(info, _statistics(value))
         return info
 
     def _model(self, graph: GraphProto) -> ModelProto:
@@ -221,17 +194,9 @@ class _ModuleExporter:
         for pair in cast(ArrayAttr[ArrayAttr[StringAttr]], given.get("nn.metadata", ArrayAttr([]))):
             key, value = pair
             model.metadata_props.add(key=key.data, value=value.data)
-        rest = DictionaryAttr({key: value for key, value in given.items() if key not in _DROPPED})
-        if not any(map(subgraphs, graph.node)):  # what is in graphs of nodes says nothing of where it comes from
-            said = {metadata.EXPORT: metadata.header(self.settings), metadata.MODULE: metadata.attribute_text(rest)}
-            metadata.write(model, said)
         if "nn.producer" not in given:
             metadata.write(model, {metadata.PRODUCER: ""})
         return model
-
-
-def _json(names: Sequence[str]) -> str:
-    return metadata.json.dumps(list(names))
 
 
 def _graph_name(module: ModuleOp, function: FuncOp) -> str:
@@ -250,39 +215,11 @@ def _only_function(module: ModuleOp) -> FuncOp:
     return function
 
 
-def _described(op: Operation) -> dict[str, str]:
-    """The properties and attributes of an operation."""
-    properties = {
-        f"{metadata.PROPERTY}{key}": metadata.attribute_text(value)
-        for key, value in op.properties.items()
-        if not (isinstance(op, ConstantOp) and key == "value")
-    }
-    attributes = {f"{metadata.ATTRIBUTE}{key}": metadata.attribute_text(value) for key, value in op.attributes.items()}
-    return properties | attributes
-
-
-def _said_of(name: str, value: SSAValue, stats: Any) -> dict[str, str]:
-    """What the metadata says of a value."""
-    said: dict[str, str] = {}
-    if ranked_tensor(value.type) is None or plain_tensor_type(value.type) != value.type:
-        said[metadata.TYPE] = metadata.attribute_text(value.type)
-    if value.name_hint != hint_of(name):
-        said[metadata.HINT] = value.name_hint or ""
-    return said | metadata.statistics_of(stats)
-
-
-def _stats(value: SSAValue) -> Any:
-    if isinstance(value, BlockArgument):
-        return None
-    assert isinstance(value, OpResult)
-    return metadata.stats_of(value.op.attributes.get(STATS), value.index)
-
-
-def _function_text(function: FuncOp) -> str:
-    entries: dict[str, Attribute] = {key: value for key, value in function.properties.items() if key != "function_type"}
-    return metadata.attribute_text(
-        DictionaryAttr({"properties": DictionaryAttr(entries), "attributes": DictionaryAttr(dict(function.attributes))})
-    )
+def _statistics(value: SSAValue) -> dict[str, str]:
+    """The readable statistics of a value."""
+    if not isinstance(value, OpResult):
+        return {}
+    return metadata.statistics_of(metadata.stats_of(value.op.attributes.get(STATS), value.index))
 
 
 def chosen_form(form: str) -> ExportForm:

@@ -1,14 +1,13 @@
 """Local functions for composites: the nodes of one operation, or of the parts of one node of the model, under one name.
 
-Inside a function tensors have the names that they have outside, so a call can be put back in the place of its nodes
-(`flattened`). A function is made for one call: what its nodes say of where they come from is about this call.
+Inside a function tensors have the names that they have outside. A function is made for one call.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, helper
+from onnx import FunctionProto, ModelProto, NodeProto, helper
 from xdsl.ir import Operation
 
 from qmlir.dialects.nn.constant.ops import ConstantOp
@@ -102,21 +101,3 @@ def with_functions(model: ModelProto, groups: Sequence[Group], outputs: Iterable
     graph.value_info.extend(infos.values())
     if model.functions:
         model.opset_import.append(helper.make_opsetid(DOMAIN, 1))
-
-
-def flattened(model: ModelProto) -> GraphProto:
-    """The graph with the nodes of such functions in the place of their calls; where names differ, the call stays."""
-    functions = {each.name: each for each in model.functions if each.domain == DOMAIN}
-    if not functions:
-        return model.graph
-    graph = GraphProto()
-    graph.CopyFrom(model.graph)
-    del graph.node[:]
-    for node in model.graph.node:
-        function = functions.get(node.op_type) if node.domain == DOMAIN else None
-        if function is None or list(node.input) != list(function.input) or list(node.output) != list(function.output):
-            graph.node.append(node)
-            continue
-        graph.node.extend(function.node)
-        graph.value_info.extend(function.value_info)
-    return graph

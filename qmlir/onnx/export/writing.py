@@ -1,4 +1,4 @@
-"""One operation as nodes and tensors: what the exporter adds to a graph, and what an import compares one with."""
+"""One operation as nodes and tensors, which the exporter adds to a graph; and the files of models."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ def written(
     packed: Mapping[SSAValue, int],
     unsigned: AbstractSet[SSAValue],
 ) -> Written:
-    """The nodes of one operation; its operands and results have names. The same for the same operation, always.
+    """The nodes of one operation; its operands and results have names.
 
     `packed` and `unsigned` say which values are held in another way than their types say.
     """
@@ -125,8 +125,13 @@ EXTERNAL_BYTES = 1024
 _ALIGNMENT = 64
 
 
+def model_text(model: ModelProto) -> str:
+    """A model in ONNX's textual syntax, without the text of its module."""
+    return printer.to_text(metadata.without_module(model))
+
+
 def save_onnx(model: ModelProto, path: Path, *, external_data: bool | None = None) -> None:
-    """Write a model to `path`: `.onnx`, or `.onnxtxt` in ONNX's textual syntax, which has no metadata of nodes.
+    """Write a model to `path`: `.onnx`, or `.onnxtxt` in ONNX's textual syntax (`model_text`).
 
     With `external_data`, and by default where a file cannot hold it, tensors of more than 1024 bytes go into
     `<name>.onnx.data` beside the model. Raises `DiagnosticError` where the files cannot be written.
@@ -134,9 +139,10 @@ def save_onnx(model: ModelProto, path: Path, *, external_data: bool | None = Non
     if path.suffix not in ONNX_SUFFIXES:
         raise text_error(f"cannot write '{path}': the file name must end in {', '.join(sorted(ONNX_SUFFIXES))}")
     if path.suffix in TEXT_SUFFIXES:
-        write_file(path, printer.to_text(model))
+        write_file(path, model_text(model))
         return
     size = sum(len(tensor.raw_data) for tensor in model.graph.initializer)
+    size += len(metadata.entries(model).get(metadata.MODULE, ""))
     if external_data is None:
         external_data = size > MOST_BYTES
     if not external_data:

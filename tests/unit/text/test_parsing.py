@@ -30,7 +30,7 @@ from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.equivalence import equivalent
 from qmlir.ir.verification import verify
-from qmlir.text.parsing import load_module, parse_attribute, parse_module, split_source
+from qmlir.text.parsing import load_module, parse_module, split_source
 from qmlir.text.printing import ModulePrinter, PrintOptions, Weights, module_text, op_excerpt, save_module
 
 ENVIRONMENT = default_environment()
@@ -221,35 +221,6 @@ def test_excerpt_is_short() -> None:
     constant = ConstantOp.of(array, TensorType(f32, [1 << 20]))
     ModuleOp([constant])
     assert len(op_excerpt(constant)) < 300
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '"' + "a" * 60,
-        '"' + "a" * 100_000,
-        "\\",
-        "?",
-        "",
-        '"a" "b"',
-        "i8 i8",
-        "[" * 5000,
-        "#none",
-        "!quant.uniform<",
-        "9" * 5000,
-    ],
-)
-def test_text_that_is_no_attribute_is_one_line(text: str) -> None:
-    with pytest.raises(DiagnosticError) as error:
-        parse_attribute(ENVIRONMENT.new_context(), text, "metadata")
-    assert "\n" not in error.value.diagnostic.message
-    assert str(error.value).startswith("metadata:1:")
-
-
-def test_an_attribute_alone() -> None:
-    ctx = ENVIRONMENT.new_context()
-    assert parse_attribute(ctx, ' "text" // comment', "metadata") == StringAttr("text")
-    assert parse_attribute(ctx, "f32", "metadata") == f32
 
 
 @pytest.mark.parametrize("data", [b"", *(bytes([byte]) for byte in range(256)), bytes(range(256))])

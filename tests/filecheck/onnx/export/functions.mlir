@@ -14,7 +14,7 @@ func.func @main(%x: tensor<1x4xf32>) -> tensor<1x2xf32> {
 // CHECK-NEXT: opset_import: ["" : 21, "qmlir" : 1],
 // CHECK-NEXT: producer_name: "qmlir",
 // CHECK-NEXT: producer_version: "{{.*}}",
-// CHECK-NEXT: metadata_props: ["qmlir.export": "{\"form\": \"qdq\", \"opset\": 21, \"exact\": null, \"functions\": true, \"signed\": false, \"version\": 1}", "qmlir.module": "{}", "qmlir.producer": ""]
+// CHECK-NEXT: metadata_props: ["qmlir.producer": ""]
 // CHECK-NEXT: >
 // CHECK-NEXT: main (float[1,4] input0) => (float[1,2] output0)
 // CHECK-NEXT: <float[2,4] "fc1.weight" =  {1,2,3,4,5,6,7,8}, float[2] "fc1.bias" =  {1,2}, float[2,4] "fc1.weight", float[2] "fc1.bias", float[1,2] "fc1/bias_add">

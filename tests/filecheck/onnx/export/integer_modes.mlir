@@ -14,7 +14,7 @@ func.func @main(%x: tensor<2x!x>) -> (tensor<2x!y>, tensor<2x!z>) {
 // CHECK-NEXT: opset_import: ["" : 21],
 // CHECK-NEXT: producer_name: "qmlir",
 // CHECK-NEXT: producer_version: "{{[0-9.]+}}",
-// CHECK-NEXT: metadata_props: ["qmlir.export": "{\"form\": \"qdq\", \"opset\": 21, \"exact\": null, \"functions\": false, \"signed\": false, \"version\": 1}", "qmlir.module": "{}", "qmlir.producer": ""]
+// CHECK-NEXT: metadata_props: ["qmlir.producer": ""]
 // CHECK-NEXT: >
 // CHECK-NEXT: main (int8[2] input0) => (int8[2] output0, int8[2] output1)
 // CHECK-NEXT: <int32 "output0/c1" =  {0}, int64 "output0/c4" =  {2}, int64 "output0/c8" =  {0}, int64 "output0/c11" =  {1}, int64 "output0/c19" =  {-128}, int64 "output0/c21" =  {127}, int32 "output1/c1" =  {0}, int64 "output1/c4" =  {1431655765}, int64 "output1/c6" =  {2147483648}, int64 "output1/c8" =  {4294967296}, int64 "output1/c12" =  {1}>

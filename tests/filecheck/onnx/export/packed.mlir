@@ -18,7 +18,7 @@ func.func @main(%x: tensor<1x4x!x>) -> tensor<1x1x!y> {
 // CHECK-NEXT: opset_import: ["" : 21],
 // CHECK-NEXT: producer_name: "qmlir",
 // CHECK-NEXT: producer_version: "{{.*}}",
-// CHECK-NEXT: metadata_props: ["qmlir.export": "{\"form\": \"qdq\", \"opset\": 21, \"exact\": null, \"functions\": false, \"signed\": false, \"version\": 1}", "qmlir.module": "{}", "qmlir.producer": ""]
+// CHECK-NEXT: metadata_props: ["qmlir.producer": ""]
 // CHECK-NEXT: >
 // CHECK-NEXT: main (int8[1,4] input0) => (int8[1,1] output0)
 // CHECK-NEXT: <int4[2,4] w = ..., int4[1,2] v = ..., float "fc/c0" =  {0.5}, int8 "fc/c1" =  {0}, float[2,2] "fc/c3" =  {0.25,0.5,0.25,0.5}, int4[2,2] "fc/c4" = ..., int64[2] "fc/c6" =  {2,4}, float "fc/c9" =  {0.75}, float "output0/c4" =  {0.25}, float "output0/c7" =  {-128}, float "output0/c8" =  {127}, int4[2,4] w, int4[1,2] v, int8[1,2] fc>
@@ -42,7 +42,7 @@ func.func @main(%x: tensor<1x4x!x>) -> tensor<1x1x!y> {
 // NEWER-NEXT: opset_import: ["" : 25],
 // NEWER-NEXT: producer_name: "qmlir",
 // NEWER-NEXT: producer_version: "{{.*}}",
-// NEWER-NEXT: metadata_props: ["qmlir.export": "{\"form\": \"qdq\", \"opset\": 25, \"exact\": null, \"functions\": false, \"signed\": false, \"version\": 1}", "qmlir.module": "{}", "qmlir.producer": ""]
+// NEWER-NEXT: metadata_props: ["qmlir.producer": ""]
 // NEWER-NEXT: >
 // NEWER-NEXT: main (int8[1,4] input0) => (int8[1,1] output0)
 // NEWER-NEXT: <int4[2,4] w = ..., int2[1,2] v = ..., float "fc/c0" =  {0.5}, int8 "fc/c1" =  {0}, float[2,2] "fc/c3" =  {0.25,0.5,0.25,0.5}, int4[2,2] "fc/c4" = ..., int64[2] "fc/c6" =  {2,4}, float "fc/c9" =  {0.75}, float "output0/c4" =  {0.25}, float "output0/c7" =  {-128}, float "output0/c8" =  {127}, int4[2,4] w, int2[1,2] v, int8[1,2] fc>

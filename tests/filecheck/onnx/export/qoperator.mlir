@@ -19,7 +19,7 @@ func.func @main(%x: tensor<1x1x2x2xf32>) -> tensor<1x8xf32> {
 // CHECK-NEXT: opset_import: ["" : 21],
 // CHECK-NEXT: producer_name: "qmlir",
 // CHECK-NEXT: producer_version: "{{.*}}",
-// CHECK-NEXT: metadata_props: ["qmlir.export": "{\"form\": \"qoperator\", \"opset\": 21, \"exact\": null, \"functions\": false, \"signed\": false, \"version\": 1}", "qmlir.module": "{}", "qmlir.producer": ""]
+// CHECK-NEXT: metadata_props: ["qmlir.producer": ""]
 // CHECK-NEXT: >
 // CHECK-NEXT: main (float[1,1,2,2] input0) => (float[1,8] output0)
 // CHECK-NEXT: <float "in/c0" =  {0.5}, uint8 "in/c1" =  {128}, uint8[2,1,1,1] w =  {131,124}, int32[2] b =  {10,-10}, float "conv/c0" =  {0.5}, uint8 "conv/c1" =  {128}, float[2] "conv/c2" =  {0.25,0.125}, uint8[2] "conv/c3" =  {128,128}, float "conv/c4" =  {0.75}, uint8 "conv/c5" =  {3}, int64[2] "flat/c0" =  {1,8}, float "output0/c0" =  {0.75}, uint8 "output0/c1" =  {3}, uint8[1,1,2,2] in, uint8[2,1,1,1] w, int32[2] b, uint8[1,2,2,2] conv, uint8[1,8] flat>

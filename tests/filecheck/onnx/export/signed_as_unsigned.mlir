@@ -20,7 +20,7 @@ func.func @main(%x: tensor<1x2x!x>) -> tensor<1x2x!y> {
 // CHECK-NEXT: opset_import: ["" : 21, "com.microsoft" : 1],
 // CHECK-NEXT: producer_name: "qmlir",
 // CHECK-NEXT: producer_version: "{{.*}}",
-// CHECK-NEXT: metadata_props: ["qmlir.export": "{\"form\": \"qoperator\", \"opset\": 21, \"exact\": null, \"functions\": false, \"signed\": false, \"version\": 1}", "qmlir.module": "{}", "qmlir.producer": ""]
+// CHECK-NEXT: metadata_props: ["qmlir.producer": ""]
 // CHECK-NEXT: >
 // CHECK-NEXT: main (int8[1,2] input0) => (int8[1,2] output0)
 // CHECK-NEXT: <uint8[2,2] w =  {131,124,228,135}, uint8[2,2] v =  {129,130,125,1}, int32 "fc1/c1" =  {128}, float "fc1/c4" =  {0.5}, uint8 "fc1/c5" =  {125}, float "fc1/c6" =  {0.25}, uint8 "fc1/c7" =  {128}, float "fc1/c8" =  {0.75}, uint8 "fc1/c9" =  {132}, float "fc2/c0" =  {0.75}, uint8 "fc2/c1" =  {132}, float "fc2/c2" =  {0.25}, uint8 "fc2/c3" =  {128}, float "fc2/c4" =  {0.5}, uint8 "fc2/c5" =  {125}, float "output0/c0" =  {0.5}, uint8 "output0/c1" =  {125}, float "output0/c2" =  {0.25}, uint8 "output0/c3" =  {128}, float "output0/c4" =  {0.75}, uint8 "output0/c5" =  {132}, int32 "output0/c8" =  {-128}, uint8[2,2] w, uint8[2,2] v, uint8[1,2] fc1, uint8[1,2] fc2>
@@ -40,7 +40,7 @@ func.func @main(%x: tensor<1x2x!x>) -> tensor<1x2x!y> {
 // EXACT-NEXT: opset_import: ["" : 21, "com.microsoft" : 1],
 // EXACT-NEXT: producer_name: "qmlir",
 // EXACT-NEXT: producer_version: "{{.*}}",
-// EXACT-NEXT: metadata_props: ["qmlir.export": "{\"form\": \"qoperator\", \"opset\": 21, \"exact\": true, \"functions\": false, \"signed\": false, \"version\": 1}", "qmlir.module": "{}", "qmlir.producer": ""]
+// EXACT-NEXT: metadata_props: ["qmlir.producer": ""]
 // EXACT-NEXT: >
 // EXACT-NEXT: main (int8[1,2] input0) => (int8[1,2] output0)
 // EXACT-NEXT: <uint8[2,2] w =  {131,124,228,135}, uint8[2,2] v =  {129,130,125,1}, int32 "fc1/c1" =  {128}, float "fc1/c4" =  {0.5}, uint8 "fc1/c5" =  {125}, float "fc1/c6" =  {0.25}, uint8 "fc1/c7" =  {128}, float "fc1/c8" =  {0.75}, uint8 "fc1/c9" =  {132}, float "fc2/c0" =  {0.75}, uint8 "fc2/c1" =  {132}, float "fc2/c2" =  {0.25}, uint8 "fc2/c3" =  {128}, float "fc2/c4" =  {0.5}, uint8 "fc2/c5" =  {125}, float "output0/c0" =  {0.5}, uint8 "output0/c1" =  {125}, float "output0/c2" =  {0.25}, uint8 "output0/c3" =  {128}, float "output0/c4" =  {0.75}, uint8 "output0/c5" =  {132}, int32 "output0/c8" =  {-128}, uint8[2,2] w, uint8[2,2] v, uint8[1,2] fc1, uint8[1,2] fc2>
@@ -60,7 +60,7 @@ func.func @main(%x: tensor<1x2x!x>) -> tensor<1x2x!y> {
 // SIGNED-NEXT: opset_import: ["" : 21, "com.microsoft" : 1],
 // SIGNED-NEXT: producer_name: "qmlir",
 // SIGNED-NEXT: producer_version: "{{.*}}",
-// SIGNED-NEXT: metadata_props: ["qmlir.export": "{\"form\": \"qoperator\", \"opset\": 21, \"exact\": null, \"functions\": false, \"signed\": true, \"version\": 1}", "qmlir.module": "{}", "qmlir.producer": ""]
+// SIGNED-NEXT: metadata_props: ["qmlir.producer": ""]
 // SIGNED-NEXT: >
 // SIGNED-NEXT: main (int8[1,2] input0) => (int8[1,2] output0)
 // SIGNED-NEXT: <int8[2,2] w =  {3,-4,100,7}, int8[2,2] v =  {1,2,-3,-127}, float "fc1/c0" =  {0.5}, int8 "fc1/c1" =  {-3}, float "fc1/c2" =  {0.25}, int8 "fc1/c3" =  {0}, float "fc1/c4" =  {0.75}, int8 "fc1/c5" =  {4}, float "fc2/c0" =  {0.75}, int8 "fc2/c1" =  {4}, float "fc2/c2" =  {0.25}, int8 "fc2/c3" =  {0}, float "fc2/c4" =  {0.5}, int8 "fc2/c5" =  {-3}, float "output0/c0" =  {0.5}, int8 "output0/c1" =  {-3}, float "output0/c2" =  {0.25}, int8 "output0/c3" =  {0}, float "output0/c4" =  {0.75}, int8 "output0/c5" =  {4}, int8[2,2] w, int8[2,2] v, int8[1,2] fc1, int8[1,2] fc2>

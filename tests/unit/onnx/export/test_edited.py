@@ -1,14 +1,20 @@
-"""Metadata of an exported model is taken up where it agrees with the graph, and never trusted over it."""
+"""An exported model that was edited is imported from its nodes; anything that is no edit leaves it the module."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from onnx import ModelProto, helper, numpy_helper
+from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
+from qmlir.onnx.export.emission import Settings
+from qmlir.onnx.export.metadata import without_module
+from qmlir.onnx.restoring import keep
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
 
@@ -26,12 +32,16 @@ func.func @main(%x: tensor<4x!x> {nn.name = "x"}) -> (tensor<4x!y> {nn.name = "y
 )
 
 
+def original() -> ModuleOp:
+    return parse_module(default_environment().new_context(), MODULE, "module")
+
+
 def exported() -> ModelProto:
-    return qmlir.export_onnx(parse_module(default_environment().new_context(), MODULE, "module"))
+    return qmlir.export_onnx(original())
 
 
-def read(model: ModelProto) -> tuple[str, str]:
-    """The text of the module, and what was warned of."""
+def read(model: ModelProto | Path) -> tuple[str, str]:
+    """The text of the module, and the diagnostics."""
     said: list[Diagnostic] = []
     with diagnostic_handler(said.append):
         module = qmlir.load(model)
@@ -43,124 +53,148 @@ def entry(proto: object, key: str) -> object:
     return found
 
 
-def first(model: ModelProto, name: str) -> object:
-    """The first node of the operation of that origin."""
-    return next(
-        node
-        for node in model.graph.node
-        if any(each.key == "qmlir.attribute.origin" and each.value == f'"{name}"' for each in node.metadata_props)
-    )
-
-
 def test_nothing_is_edited() -> None:
-    text, said = read(exported())
-    assert "nn.leaky_relu" in text
-    assert "i8<-127:127>" in text
-    assert "calib.stats" in text
-    assert not said
+    assert read(exported()) == (module_text(original()), "")
 
 
 def _scale(model: ModelProto) -> None:
     """The last quantization has another scale."""
-    node = model.graph.node[-1]
-    tensor = next(each for each in model.graph.initializer if each.name == node.input[1])
-    copy = numpy_helper.from_array(np.float32(0.125), "mine")
-    assert tensor.dims == copy.dims
-    model.graph.initializer.append(copy)
-    node.input[1] = "mine"
+    model.graph.initializer.append(numpy_helper.from_array(np.float32(0.125), "mine"))
+    model.graph.node[-1].input[1] = "mine"
 
 
 def _attribute(model: ModelProto) -> None:
-    node = next(node for node in model.graph.node if node.op_type == "LeakyRelu")
-    node.attribute[0].f = 0.5
+    next(node for node in model.graph.node if node.op_type == "LeakyRelu").attribute[0].f = 0.5
 
 
-def _property(model: ModelProto) -> None:
-    entry(first(model, "leaky"), "qmlir.property.alpha").value = "0.5 : f32"
+def _constant(model: ModelProto) -> None:
+    (tensor,) = [each for each in model.graph.initializer if each.name == "c"]
+    tensor.raw_data = bytes([1, 2, 3, 5])
 
 
-def _operation(model: ModelProto) -> None:
-    entry(first(model, "leaky"), "qmlir.operation").value = "nn.elu"
+def _order(model: ModelProto) -> None:
+    model.graph.node.insert(0, helper.make_node("Identity", ["x"], ["mine"]))
 
 
-def _nonsense(model: ModelProto) -> None:
-    entry(first(model, "leaky"), "qmlir.property.alpha").value = "]["
+def _output(model: ModelProto) -> None:
+    model.graph.node.append(helper.make_node("DequantizeLinear", ["y", "factor"], ["real"]))
+    model.graph.initializer.append(numpy_helper.from_array(np.float32(2), "factor"))
+    model.graph.output.append(helper.make_tensor_value_info("real", 1, [4]))
 
 
-def _operands(model: ModelProto) -> None:
-    entry(first(model, "leaky"), "qmlir.operands").value = "7"
-
-
-@pytest.mark.parametrize("edit", [_scale, _attribute, _property, _operation, _nonsense, _operands])
-def test_the_graph_decides(edit: Callable[[ModelProto], None]) -> None:
-    model = exported()
-    edit(model)
-    text, said = read(model)
-    assert "nn.add" in text  # what was not edited is the operation that it was
-    assert "calib.stats" in text
-    assert 'origin = "sum"' in text
-    assert "main: ignoring metadata that does not match the graph:" in said
-    stripped = exported()
-    edit(stripped)
-    for node in stripped.graph.node:
-        del node.metadata_props[:]
-    del stripped.metadata_props[:]
-    x = np.array([-120, -3, 5, 100], np.int8)
-    assert [array.tolist() for array in qmlir.interpret(qmlir.load(model), [x]).values()] == [
-        array.tolist() for array in qmlir.interpret(qmlir.load(stripped), [x]).values()
-    ]
-
-
-def test_edited_statistics_are_left_out() -> None:
-    model = exported()
+def _statistics(model: ModelProto) -> None:
     (info,) = [each for each in model.graph.value_info if any(e.key == "qmlir.max" for e in each.metadata_props)]
     entry(info, "qmlir.max").value = "7"
+
+
+def _text(model: ModelProto) -> None:
+    found = entry(model, "qmlir.module")
+    found.value = found.value.replace("alpha = 0.25", "alpha = 0.5")
+
+
+def _no_text(model: ModelProto) -> None:
+    model.metadata_props.remove(entry(model, "qmlir.module"))
+
+
+def _opset(model: ModelProto) -> None:
+    model.opset_import[0].version = 22
+
+
+EDITS = (_scale, _attribute, _constant, _order, _output, _statistics, _text, _no_text, _opset)
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edited_model_is_that_of_its_nodes(edit: Callable[[ModelProto], None]) -> None:
+    model, plain = exported(), exported()
+    edit(model)
+    edit(plain)
     text, said = read(model)
-    assert "calib.stats" not in text
-    assert "nn.add" in text
-    assert "the statistics of" in said
+    assert said == "remark: main was edited after qmlir exported it; it is imported from its nodes"
+    assert text == read(without_module(plain))[0]
 
 
-def test_an_edited_type_is_left_out() -> None:
-    model = exported()
-    entry(model.graph.output[0], "qmlir.type").value = "tensor<4x!quant.uniform<i8:f32, 3.0>>"
-    text, said = read(model)
-    assert "3.000000e+00" not in text
-    assert "nn.add" in text
-    assert "leaky" in said
+def test_edited_statistics_are_the_ranges_of_the_module() -> None:
+    text = """func.func @main(%x: tensor<4xf32> {nn.name = "x"}) -> (tensor<4xf32> {nn.name = "y"}) {
+      %0 = nn.relu %x : tensor<4xf32>
+        {calib.stats = #calib.stats<min = 0.0, max = 2.0, mean = 0.5, std = 0.25, count = 8>}
+      %1 = nn.neg %0 : tensor<4xf32>
+      func.return %1 : tensor<4xf32>
+    }"""
+    model = qmlir.export_onnx(parse_module(default_environment().new_context(), text))
+    _statistics(model)
+    assert "max = 7.000000e+00, mean = 5.000000e-01" in read(model)[0]
 
 
-def test_a_constant_beyond_its_type() -> None:
-    model = exported()
-    tensor = next(each for each in model.graph.initializer if each.name == "c")
-    info = next(each for each in model.graph.value_info if each.name == "c")
-    entry(info, "qmlir.type").value = "tensor<4x!quant.uniform<i8<-2:2>:f32, 0.5:1>>"
-    text, said = read(model)
-    assert "main: ignoring metadata that does not match the graph: c (tensor 'c'" in said
-    assert "<-2:2>" not in text
-    assert tensor.dims == [4]
+def _inferred(model: ModelProto, path: Path) -> None:
+    """Add what ONNX infers of the shapes, which the model says already."""
+    onnx.save(onnx.shape_inference.infer_shapes(model), path)
 
 
-def test_a_node_that_somebody_added() -> None:
-    model = exported()
-    graph = model.graph
-    graph.node.append(helper.make_node("Identity", ["y"], ["other"], "mine"))
-    graph.node.append(helper.make_node("DequantizeLinear", ["y", "factor"], ["real"], "mine2"))
-    graph.initializer.append(numpy_helper.from_array(np.float32(2), "factor"))
-    graph.output.append(helper.make_tensor_value_info("real", 1, [4]))
-    text, said = read(model)
-    assert "nn.leaky_relu" in text
-    assert "quant.dcast" in text
-    assert "the function" in said  # its outputs are others
+def _external(model: ModelProto, path: Path) -> None:
+    onnx.save(model, path, save_as_external_data=True, location="mine.data", size_threshold=0)
 
 
-@pytest.mark.parametrize("header", ["", "{}", "[]", '{"form": "other"}', '{"form": "qdq", "opset": 22}'])
-def test_a_header_of_another_version(header: str) -> None:
+def _documented(model: ModelProto, path: Path) -> None:
+    model.doc_string = "a model"
+    model.metadata_props.add(key="author", value="who")
+    onnx.save(model, path)
+
+
+@pytest.mark.parametrize("store", [_inferred, _external, _documented])
+def test_what_is_no_edit(store: Callable[[ModelProto, Path], None], tmp_path: Path) -> None:
+    store(exported(), tmp_path / "model.onnx")
+    text, said = read(tmp_path / "model.onnx")
+    assert not said
+    assert text.replace(' attributes {nn.metadata = [["author", "who"]]}', "") == module_text(original())
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        ("", "'qmlir.export' is not JSON"),
+        ("{}", "'qmlir.export' has no key 'version'"),
+        ("[]", "must be an object"),
+        ('{"version": 2}', "'qmlir.export' has no key 'digest'"),
+    ],
+)
+def test_a_header_that_is_none(header: str, reason: str) -> None:
     model = exported()
     entry(model, "qmlir.export").value = header
     text, said = read(model)
-    assert "main: ignoring its metadata, whose version is unsupported" in said
-    assert "LeakyRelu" in text  # as any other model
+    assert said.startswith("remark: main is imported from its nodes: ")
+    assert reason in said
+    assert "LeakyRelu" in text
+
+
+def test_a_header_of_another_version() -> None:
+    model = exported()
+    entry(model, "qmlir.export").value = '{"version": 1, "form": "qdq"}'
+    assert read(model)[1] == "remark: main was exported by another version of qmlir; it is imported from its nodes"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("module {", "in block definition"),
+        ("func.func @main() { func.return }\n{", ""),
+        ('%0 = "nn.nothing"() : () -> f32', "nn.nothing"),
+        (
+            '%0 = nn.constant #nn.weights<"initializers", "c", ""> : tensor<5xi8>',
+            "must have 5 bytes (tensor<5xi8>), but got 4",
+        ),
+        ('%0 = nn.constant #nn.weights<"initializers", "d", ""> : tensor<4xi8>', "the model has no tensor 'd'"),
+        ('%0 = nn.constant #nn.weights<"c.safetensors", "c", ""> : tensor<4xi8>', "the model has no tensor 'c'"),
+    ],
+)
+def test_a_text_that_is_no_module(text: str, reason: str) -> None:
+    """Whoever writes the text can write the digest: the text is read as that of any module."""
+    model = exported()
+    del model.metadata_props[:]
+    keep(model, text, Settings())
+    found, said = read(model)
+    assert said.startswith("remark: main is imported from its nodes: ")
+    assert reason in said
+    assert "nn.leaky_relu" in found
 
 
 def test_an_order_that_is_none() -> None:
