@@ -10,7 +10,6 @@ error of every pipeline that it could be meant for.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from os import PathLike
 from typing import Any, Generic, LiteralString, TypeVar, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -23,7 +22,7 @@ from qmlir.ir.passes import TakesValues
 from qmlir.passmanager.pipeline import NestedPipeline, Pipeline, make_pass, option_hints, parse_pipeline
 from qmlir.quantization.recipe import TypeOptions
 from qmlir.quantization.recipe_text import RecipeText
-from qmlir.quantization.settings import QuantizeSettings, names_in, understood
+from qmlir.quantization.settings import QuantizeSettings, setting_rows, understood
 from qmlir.registry.package import WITHOUT_VARIABLE
 from qmlir.target import HOST, Target, find_target, find_targets, installed_targets, targets_of
 
@@ -287,21 +286,17 @@ class QuantizeOptions(TypeOptions):
     """Long recurrent layers become the parts of all of their steps."""
 
     @staticmethod
-    def of(settings: QuantizeSettings, *, has_targets: bool = False, is_trained: bool = False) -> "QuantizeOptions":
-        """The options for `settings`. `has_targets` says that the module itself names targets.
+    def of(settings: QuantizeSettings, module: ModuleOp | None = None) -> "QuantizeOptions":
+        """The options for `settings`, with the defaults of the CPU if neither they nor `module` name a target.
 
         Raises `TypeError` for a name that is not a setting, and `DiagnosticError` for a wrong value.
         """
-        said: dict[str, Any] = {name: value for name, value in understood(settings).items() if value is not None}
-        if device := device_names(settings):
-            said["device"] = tuple(each.name for each in find_targets(device))
-        if not (has_targets or device):
-            said = {"granularity": "channel", "keep_composites": kept_composites(), **said}
-        if isinstance(recipe := said.get("recipe"), PathLike):
-            said["recipe"] = str(cast(PathLike[str], recipe))
-        states = said.pop("states", {})
-        pairs = tuple(f"{enters}={leaves}" for enters, leaves in states.items())
-        made = QuantizeOptions(**said, states=pairs, is_trained=is_trained)
+        said = understood(settings)
+        if not said.get("device") and (module is None or not targets_of(module)):
+            defaults: dict[str, Any] = {"granularity": "channel", "keep_composites": kept_composites()}
+            said = {**defaults, **said}
+        made = QuantizeOptions(**said)
+        find_targets(made.device)
         made.rules()
         made.check_short_sums()
         if made.requantize:
@@ -332,6 +327,20 @@ class QuantizeOptions(TypeOptions):
         return self.is_trained or bool(self.shorten)
 
     @property
+    def settings(self) -> QuantizeSettings:
+        """The settings of `qmlir.quantize` that give these options again, defaults that may change included."""
+        said: dict[str, Any] = {}
+        for name in setting_rows():
+            value = getattr(self, name, None)
+            if (value and value != getattr(_DEFAULTS, name)) or (name in _OF_TARGETS and not self.device):
+                said[name] = value
+        if self.device:
+            said["device"] = ",".join(self.device)
+        if self.states:
+            said["states"] = dict(each.split("=", 1) for each in self.states)
+        return cast(QuantizeSettings, said)
+
+    @property
     def types(self) -> "QuantizeOptions":
         """Only the options that make rules, and the recipe."""
         return QuantizeOptions(**{name: getattr(self, name) for name in _RULES})
@@ -345,6 +354,8 @@ class QuantizeOptions(TypeOptions):
         return made
 
 
+_DEFAULTS = QuantizeOptions()
+_OF_TARGETS = ("granularity", "keep_composites")
 _RULES = ("recipe", *option_hints(TypeOptions))
 _NOT_IN_TEXT = ("is_trained", "repair", "unrolls")
 
@@ -497,11 +508,6 @@ class CompileOptions:
     tuned: str = ""
     """The path of tuned schedules."""
 
-    @property
-    def scheduled(self) -> Mapping[str, Any]:
-        """The options of passes that choose schedules."""
-        return vars(self)
-
 
 COMPILE = NamedPipeline(
     "compile",
@@ -578,21 +584,17 @@ def kept_composites() -> tuple[str, ...]:
     return find_target(HOST).keep
 
 
-def device_names(settings: QuantizeSettings) -> tuple[str, ...]:
-    """The targets that `settings` name."""
-    return names_in("device", settings.get("device") or "")
-
-
 def quantize_pipeline(
-    settings: QuantizeSettings, module: ModuleOp, *, is_trained: bool = False
+    settings: QuantizeSettings | QuantizeOptions, module: ModuleOp, **options: Any
 ) -> NamedPipeline[QuantizeOptions]:
     """The pipeline `quantize` for `module` by `settings`, with the passes of the targets.
 
-    The targets are those that `settings` name, or else the module. Raises as `QuantizeOptions.of`.
+    The targets are those that `settings` name, or else the module. `options` replace some of the options. Raises as
+    `QuantizeOptions.of`.
     """
-    named, said = device_names(settings), targets_of(module)
-    pipeline = QUANTIZE.for_targets(find_targets(named) if named else installed_targets(said))
-    return replace(pipeline, options=QuantizeOptions.of(settings, has_targets=bool(said), is_trained=is_trained))
+    made = settings if isinstance(settings, QuantizeOptions) else QuantizeOptions.of(settings, module)
+    targets = find_targets(made.device) if made.device else installed_targets(targets_of(module))
+    return replace(QUANTIZE.for_targets(targets), options=replace(made, **options))
 
 
 def quantize_lowering(module: ModuleOp) -> Pipeline:

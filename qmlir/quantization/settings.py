@@ -138,45 +138,46 @@ def setting_rows() -> Mapping[str, SettingRow]:
     return {name: next(each for each in get_args(hint) if isinstance(each, SettingRow)) for name, hint in hints.items()}
 
 
-def understood(settings: QuantizeSettings) -> QuantizeSettings:
-    """`settings` with the names of values that we have, and with `exclude` as rules of the recipe.
+def understood(settings: QuantizeSettings) -> dict[str, Any]:
+    """`settings` as the fields of `QuantizeOptions`, with our names of values, and `exclude` as rules of the recipe.
 
-    Raises `TypeError` for what is not a setting, and `DiagnosticError` for a value of another type and for a recipe
-    that cannot be read.
+    Raises `TypeError` for a name that is not a setting, and `DiagnosticError` for a value of another type and for a
+    recipe that cannot be read.
     """
     rows = setting_rows()
     found: dict[str, Any] = {}
     for name, value in settings.items():
         if name not in rows:
             raise _no_setting("quantize", name, value, tuple(rows))
-        field = rows[name].field
-        found[name] = value if name == "exclude" or not field else spelled(field, text_of(value))
-    recipe: RecipeSource = found.get("recipe") or ""
-    if not isinstance(recipe, RecipeText) and not _is_path(recipe):
-        found["recipe"] = recipe = RecipeText.of(recipe) or ""
-    if "device" in found:
-        found["device"] = ",".join(names_in("device", found["device"] or ""))
-    if "keep_composites" in found:
-        found["keep_composites"] = names_in("keep_composites", found["keep_composites"])
+        if value is not None:
+            field = rows[name].field
+            found[name] = value if name == "exclude" or not field else spelled(field, text_of(value))
+    recipe: Any = found.get("recipe") or ""
+    if not isinstance(recipe, RecipeText):
+        recipe = str(cast(object, recipe)) if _is_path(recipe) else RecipeText.of(recipe) or ""
+    excluded = names_in("exclude", found.pop("exclude", ()), split=False)
+    if tables := [{"node": each, "quantize": False} for each in excluded]:
+        read_rules(recipe)  # what is wrong with it is said of the recipe alone
+        recipe = (RecipeText.of(recipe) or RecipeText("", "")).with_rules(tables, "exclude")
+    if recipe:
+        found["recipe"] = recipe
+    for name in {"device", "keep_composites"} & found.keys():
+        found[name] = names_in(name, found[name])
     if "states" in found:
         found["states"] = _states_in(found["states"])
-    globs = found.pop("exclude", ())
-    if tables := [{"node": each, "quantize": False} for each in names_in("exclude", globs, split=False)]:
-        read_rules(recipe)  # what is wrong with it is said of the recipe alone
-        found["recipe"] = (RecipeText.of(recipe) or RecipeText("", "")).with_rules(tables, "exclude")
-    return cast(QuantizeSettings, found)
+    return found
 
 
-def _states_in(given: Any) -> dict[str, str]:
-    """The output of each state input, also from words `INPUT=OUTPUT`. Raises `DiagnosticError`."""
-    if isinstance(given, list | tuple):
-        words = names_in("states", cast(Any, given))
-        if wrong := next((each for each in words if "=" not in each), ""):
-            raise text_error(f"state must be spelled input=output or past_*=present_*, but got '{wrong}'")
-        given = {enters: leaves for enters, _, leaves in (each.partition("=") for each in words)}
-    if not isinstance(given, Mapping) or not all(map(_is_text, chain(*cast(Mapping[Any, Any], given).items()))):
+def _states_in(given: Any) -> tuple[str, ...]:
+    """The pairs `INPUT=OUTPUT`, also of outputs by the names of inputs. Raises `DiagnosticError`."""
+    if isinstance(given, Mapping) and all(map(_is_text, chain(*cast(Mapping[Any, Any], given).items()))):
+        return tuple(f"{enters}={leaves}" for enters, leaves in cast(Mapping[str, str], given).items())
+    if not isinstance(given, list | tuple):
         raise text_error(f"states must be names of outputs by the names of inputs, but got {given!r}")
-    return dict(cast(Mapping[str, str], given))
+    words = names_in("states", cast(Any, given))
+    if wrong := next((each for each in words if "=" not in each), ""):
+        raise text_error(f"state must be spelled input=output or past_*=present_*, but got '{wrong}'")
+    return words
 
 
 def _no_setting(function: str, name: str, value: Any, known: Sequence[str]) -> TypeError:

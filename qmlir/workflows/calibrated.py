@@ -24,7 +24,7 @@ from qmlir.workflows.validating import References, Validating, Validation
 
 
 def stages_of(
-    settings: QuantizeSettings,
+    settings: QuantizeSettings | QuantizeOptions,
     module: ModuleOp,
     *,
     is_trained: bool = False,
@@ -36,12 +36,12 @@ def stages_of(
     Where it `is_trained`, or there is a `repair`, constants stay floats behind casts until they are stored. With
     `unrolls`, long recurrent layers are lowered to the parts of all of their steps.
     """
-    pipeline = quantize_pipeline(settings, module, is_trained=is_trained or bool(repair))
-    options: dict[str, Any] = {"repair": literal_steps(f"{repair},{STORE}")} if repair else {}
-    options |= {"unrolls": True} if unrolls else {}
+    steps = literal_steps(f"{repair},{STORE}") if repair else ()
+    is_trained = is_trained or bool(repair)
+    pipeline = quantize_pipeline(settings, module, is_trained=is_trained, repair=steps, unrolls=unrolls)
 
     def run(changed: ModuleOp, *stages: str, **given: Any) -> None:
-        run_pipeline(changed, pipeline.passes(*stages, **options), **given)
+        run_pipeline(changed, pipeline.passes(*stages), **given)
         verify(changed)
 
     return run
@@ -79,9 +79,9 @@ def decided(source: ModuleOp, profile: Profile, profiled: ModuleOp, run: Callabl
 
 @dataclass(frozen=True)
 class Attempt:
-    """A quantized module, made under some settings."""
+    """A quantized module, made under some options."""
 
-    settings: QuantizeSettings
+    options: QuantizeOptions
     module: ModuleOp
     """It is complete but for the stage `store`, so that its values still have the keys of the float module."""
 
@@ -92,7 +92,7 @@ class Attempt:
 class Recovery(Protocol):
     """Accuracy recovery in one call of `quantize`."""
 
-    def attempt(self, calibrated: "Calibrated", settings: QuantizeSettings, *, corrects: bool = False) -> Attempt:
+    def attempt(self, calibrated: "Calibrated", options: QuantizeOptions, *, corrects: bool = False) -> Attempt:
         """`Calibrated.attempt` with a repair, if one was asked for or is worth it.
 
         With `corrects`, biases are corrected if no effort was asked for and that helps on held-out samples.
@@ -104,7 +104,7 @@ class Recovery(Protocol):
         calibrated: "Calibrated",
         validating: Validating,
         lost: Validation,
-        settings: QuantizeSettings,
+        options: QuantizeOptions,
         seconds: float,
     ) -> tuple[Remedies, tuple[Attempt, Validation] | None]:
         """Try remedies against the loss that the comparison `lost` shows; none is begun that would end after `seconds`.
@@ -148,16 +148,16 @@ class Calibrated:
     recovery: Recovery | None = None
     observers: Sequence[str] = ()
 
-    def attempt(self, settings: QuantizeSettings) -> Attempt:
-        """Decide types under `settings`, repair the weights, and raise the operations.
+    def attempt(self, options: QuantizeOptions) -> Attempt:
+        """Decide types under `options`, repair the weights, and raise the operations.
 
-        `settings` must have the targets, `keep_composites` and `accumulator_bits` that the module was lowered by.
+        `options` must have the targets, `keep_composites` and `accumulator_bits` that the module was lowered by.
         Raises `DiagnosticError` for a recipe that does not fit the module.
         """
         if self.recovery is not None:
-            return self.recovery.attempt(self, settings)
-        run = stages_of(settings, self.source)
-        return self.finished(settings, decided(self.source, self.profile, self.profiled_by(run), run), run)
+            return self.recovery.attempt(self, options)
+        run = stages_of(options, self.source)
+        return self.finished(options, decided(self.source, self.profile, self.profiled_by(run), run), run)
 
     def profiled_by(self, run: Callable[..., None]) -> ModuleOp:
         """The lowered module with the statistics of the profile, balanced by the stages of `run`."""
@@ -165,12 +165,12 @@ class Calibrated:
         run(profiled, "profile", "mask", "balance", taken=self.profile)
         return profiled
 
-    def finished(self, settings: QuantizeSettings, made: Decided, run: Callable[..., None]) -> Attempt:
+    def finished(self, options: QuantizeOptions, made: Decided, run: Callable[..., None]) -> Attempt:
         """What becomes of `made`, which it changes, without a repair; only the stage `store` is left."""
-        run(made.module, *(("repair",) if QuantizeOptions.of(settings).shorten else ()), "raise", "rescale")
-        return Attempt(settings, made.module, made, None)
+        run(made.module, *(("repair",) if options.shorten else ()), "raise", "rescale")
+        return Attempt(options, made.module, made, None)
 
     def stored(self, attempt: Attempt) -> ModuleOp:
         """The module of `attempt` after its last stage, which changes it in place."""
-        stages_of(attempt.settings, self.source)(attempt.module, "store")
+        stages_of(attempt.options, self.source)(attempt.module, "store")
         return attempt.module

@@ -15,14 +15,14 @@ from qmlir.interpreter.datasets import Preprocess, limited, preprocessed
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
 from qmlir.ir.provenance import describe
-from qmlir.pipelines import QuantizeOptions, device_names, kept_composites
+from qmlir.pipelines import QuantizeOptions
 from qmlir.quantization.profiles.keys import ENTRY, keyed_values
 from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.profiles.statistics import carried_profile, observed, statistics_of_tensors
 from qmlir.quantization.recipe import effort_in
 from qmlir.quantization.recipe_text import AUTO, Effort
 from qmlir.quantization.report import coverage
-from qmlir.quantization.settings import QuantizeSettings, names_in, tells_settings, understood
+from qmlir.quantization.settings import QuantizeSettings, tells_settings
 from qmlir.specialization.inputs import function_of
 from qmlir.target import targets_of
 from qmlir.text.tables import counted
@@ -83,15 +83,16 @@ def _quantized(
     All of `data` calibrates where no share is held out: without `validation`, or where that has samples of its own.
     """
     start = time.monotonic()
-    shorten = QuantizeOptions.of(settings).shorten
-    asked = asked if asked is not None else effort_in(settings.get("recipe", ""))
+    options = QuantizeOptions.of(settings, module)
+    asked = asked if asked is not None else effort_in(options.recipe)
     effort = None if asked == AUTO else asked
     start_recovery = _accuracy_recovery(asked)
     _refuse(data, profiled, observers, effort or 0)
     _warn_of_quantized(module, settings)
-    _warn_of_idle_keep(module, settings)
+    if "keep_composites" in settings:
+        _warn_of_idle_keep(module, options)
 
-    run = stages_of(settings, module, unrolls=bool(effort))
+    run = stages_of(options, module, unrolls=bool(effort))
     lowered = module.clone()
     run(lowered, "target", "lower")
     hold_out: HoldOut | None = None
@@ -100,7 +101,7 @@ def _quantized(
         hold_out = HoldOut(runs_to_compare(module), 0 if effort else ENOUGH if validates else None)
     recovery: Recovery | None = None
     if start_recovery is not None:
-        recovery = start_recovery(module, lowered, effort, shorten, hold_out)
+        recovery = start_recovery(module, lowered, effort, options.shorten, hold_out)
     if data is not None:
         if any(observed(each.value) for each in keyed_values(lowered)):
             message = "the ranges that the model carries have no effect: those of the samples replace them"
@@ -113,7 +114,7 @@ def _quantized(
         profiled = _carried(lowered, module)
     references = References(module)
     calibrated = Calibrated(module, lowered, profiled, references, recovery, observers)
-    found = calibrated.attempt(settings)
+    found = calibrated.attempt(options)
     validating = None if validation is None else Validating.of(references, validation, hold_out)
     validated = None if validating is None else validating.compared(found.module)
     remedies: Remedies | None = None
@@ -121,14 +122,14 @@ def _quantized(
         _warn_of_samples(calibrated, validating, is_given=validation is not None and validation.data is not None)
         if validated.loss and recovery is not None:
             seconds = time.monotonic() - start
-            remedies, better = recovery.remedied(calibrated, validating, validated, settings, seconds)
+            remedies, better = recovery.remedied(calibrated, validating, validated, options, seconds)
             if asked == AUTO and better is not None:
                 found, validated = better
                 remedies = replace(remedies, is_applied=True)
         validating.tell(validated, "" if remedies is None or remedies.is_applied else remedies.help)
     module, made = calibrated.stored(found), found.decided
     return Quantized(
-        module, made.source, _asked(found.settings, calibrated.source), made.profile, made.profiled,
+        module, made.source, found.options.settings, made.profile, made.profiled,
         made.rules_used, made.float_reasons, made.widened, validated, found.repair,
         asked, remedies,
     )  # fmt: skip
@@ -174,21 +175,13 @@ def _warn_of_quantized(module: ModuleOp, settings: QuantizeSettings) -> None:
     emit(Diagnostic(Severity.WARNING, message))
 
 
-def _warn_of_idle_keep(module: ModuleOp, settings: QuantizeSettings) -> None:
+def _warn_of_idle_keep(module: ModuleOp, options: QuantizeOptions) -> None:
     """Warn of `keep` without a name where targets are named, which say themselves what stays whole."""
-    named = ",".join(device_names(settings) or (each.name for each in targets_of(module)))
-    if named and "keep_composites" in settings and not names_in("keep_composites", settings["keep_composites"]):
+    named = ",".join(options.device or (each.name for each in targets_of(module)))
+    if named and not options.keep_composites:
         said = "an empty 'keep_composites' has no effect"
         message = f"{said}: the target {named} says which composites stay whole; help: no target"
         emit(Diagnostic(Severity.WARNING, message))
-
-
-def _asked(settings: QuantizeSettings, module: ModuleOp) -> QuantizeSettings:
-    """`settings` with the defaults that are those of this version: what does the same again says them."""
-    settings = understood(settings)
-    if device_names(settings) or targets_of(module):
-        return settings
-    return {"granularity": "channel", "keep_composites": kept_composites(), **settings}
 
 
 def _carried(lowered: ModuleOp, module: ModuleOp) -> Profile:

@@ -4,14 +4,14 @@ The recovery itself is the service `recovery` (`qmlir.workflows.calibrated.Accur
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, LiteralString, cast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, LiteralString
 
 from qmlir.ir.diagnostics import printable
+from qmlir.pipelines import QuantizeOptions
 from qmlir.quantization.recipe_text import RecipeText, RuleTable
 from qmlir.quantization.report import LayerGain
-from qmlir.quantization.settings import QuantizeSettings, understood
 from qmlir.text.tables import Readable, counted
 from qmlir.workflows.validating import Validation
 
@@ -122,25 +122,26 @@ def _finite(ratio: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class Remedy:
-    """Settings, in addition to the given ones, that may bring the answers back."""
+    """Options that may bring the answers back."""
 
     option: str
     """What to type: `--exclude Scaler`."""
 
-    settings: QuantizeSettings
+    changed: Mapping[str, str]
+    """Values for some of the given options."""
+
     rules: Sequence[RuleTable] = ()
     """Rules of a recipe, after those that are given."""
 
     corrects: bool = False
     """Whether biases are corrected, as by effort 1."""
 
-    def added_to(self, given: QuantizeSettings) -> QuantizeSettings:
-        """The settings to try. Raises `DiagnosticError` if the given ones are not understood."""
-        made = understood(cast(QuantizeSettings, {**understood(given), **self.settings}))
-        if not self.rules:
-            return made
-        recipe = RecipeText.of(made.get("recipe") or "") or RecipeText("", "")
-        return {**made, "recipe": recipe.with_rules(self.rules, "the remedy")}
+    def added_to(self, given: QuantizeOptions) -> QuantizeOptions:
+        """The options to try."""
+        recipe = given.recipe
+        if self.rules:
+            recipe = (RecipeText.of(recipe) or RecipeText("", "")).with_rules(self.rules, "the remedy")
+        return replace(given, **self.changed, recipe=recipe)
 
 
 @dataclass(frozen=True)

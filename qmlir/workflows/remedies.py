@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from glob import escape
 from shlex import quote
-from typing import Any, Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
 from qmlir.arithmetic.schemes import Storage
 from qmlir.ir.diagnostics import DiagnosticError, printable, revised
+from qmlir.pipelines import QuantizeOptions
 from qmlir.quantization.recipe_text import table_text
-from qmlir.quantization.settings import QuantizeSettings
 from qmlir.workflows.recovery import Remedies, Remedy, Tried
 from qmlir.workflows.validating import Validation
 
@@ -28,7 +28,8 @@ _BITS = 8
 
 def _excluding(names: Sequence[str]) -> Remedy:
     globs = [escape(name) for name in names]
-    return Remedy(" ".join(f"--exclude {quote(printable(each))}" for each in globs), {"exclude": globs})
+    rules = [{"node": each, "quantize": False} for each in globs]
+    return Remedy(" ".join(f"--exclude {quote(printable(each))}" for each in globs), {}, rules)
 
 
 def _widening(names: Sequence[str]) -> Remedy:
@@ -41,15 +42,15 @@ _CORRECTING = Remedy("--effort 1", {}, corrects=True)
 _WIDE = Remedy(f"--activations i{2 * _BITS}", {"activations": f"i{2 * _BITS}"})
 
 
-def _wider(settings: QuantizeSettings) -> Iterator[Remedy]:
+def _wider(options: QuantizeOptions) -> Iterator[Remedy]:
     """8 bits for each option that asks for fewer."""
     for name in ("weights", "activations"):
         try:
-            is_narrow = Storage.parse(cast(Any, settings).get(name) or "i8").bits < _BITS
+            is_narrow = Storage.parse(getattr(options, name) or "i8").bits < _BITS
         except ValueError:
             continue  # a float format
         if is_narrow:
-            yield Remedy(f"--{name} i8", cast(QuantizeSettings, {name: "i8"}))
+            yield Remedy(f"--{name} i8", {name: "i8"})
 
 
 _Made = TypeVar("_Made")
@@ -57,7 +58,7 @@ _Made = TypeVar("_Made")
 
 def find_remedy(
     lost: Validation,
-    settings: QuantizeSettings,
+    options: QuantizeOptions,
     attempt: Callable[[Remedy], tuple[_Made, Validation]],
     seconds: float,
     *,
@@ -67,13 +68,13 @@ def find_remedy(
 
     Args:
         lost: The comparison that shows the loss.
-        settings: The settings that gave it.
+        options: The options that gave it.
         attempt: Quantizes again under a remedy, and compares on the same samples.
         seconds: No remedy is begun that would likely end later.
         may_correct: Whether `attempt` can correct biases.
     """
     trials = _Trials(attempt, time.monotonic() + seconds)
-    _ = trials.cured(lost, settings, may_correct=may_correct)
+    _ = trials.cured(lost, options, may_correct=may_correct)
     found = Remedies(lost, tuple(trials.tried))
     best = found.best
     return found, None if best is None else trials.made[trials.tried.index(best)]
@@ -91,14 +92,14 @@ class _Trials(Generic[_Made]):
     tried: list[Tried] = field(default_factory=list[Tried])
     made: list[_Made] = field(default_factory=list[_Made])
 
-    def cured(self, lost: Validation, settings: QuantizeSettings, *, may_correct: bool) -> bool:
+    def cured(self, lost: Validation, options: QuantizeOptions, *, may_correct: bool) -> bool:
         """Try remedies until one brings the answers back, the surest first; returns whether one did.
 
         If a few classes change and no answer is lost, only biases are corrected: wider types would cost time.
         """
         if not lost.faults:
             return may_correct and self._cures(_CORRECTING)
-        if any(map(self._cures, _wider(settings))):
+        if any(map(self._cures, _wider(options))):
             return True
         names: list[str] = []
         cause = lost.cause

@@ -18,11 +18,10 @@ from qmlir.ir.provenance import origins_of
 from qmlir.passes.primitive.nn_equalize import equalize
 from qmlir.passes.quantized.repairs import mark_repaired
 from qmlir.passmanager.manager import run_pipeline
-from qmlir.pipelines import CLEAN, STORE
+from qmlir.pipelines import CLEAN, STORE, QuantizeOptions
 from qmlir.quantization.predicates import depthwise
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.report import LayerGain
-from qmlir.quantization.settings import QuantizeSettings
 from qmlir.quantization.weights import bias_beside, rounded_weights
 from qmlir.specialization.inputs import function_of
 from qmlir.workflows.calibrated import AccuracyRecovery, Attempt, Calibrated, Decided, decided, stages_of
@@ -251,8 +250,8 @@ class JudgedRecovery:
         """True if samples were kept by which biases can be corrected though no effort was asked for."""
         return self.effort is None and self.hold_out is not None and bool(self.hold_out.judging[0])
 
-    def attempt(self, calibrated: Calibrated, settings: QuantizeSettings, *, corrects: bool = False) -> Attempt:
-        """Decide types under `settings`, repair the weights, and raise the operations.
+    def attempt(self, calibrated: Calibrated, options: QuantizeOptions, *, corrects: bool = False) -> Attempt:
+        """Decide types under `options`, repair the weights, and raise the operations.
 
         With `corrects`, biases are corrected as effort 1 does, if no effort was asked for and that helps on samples
         that the correction has not used. Raises `DiagnosticError` for a recipe that does not fit the module.
@@ -260,7 +259,7 @@ class JudgedRecovery:
         source, effort = calibrated.source, self.effort or 0
 
         def stages(repair: LiteralString = "") -> Callable[..., None]:
-            return stages_of(settings, source, repair=repair)
+            return stages_of(options, source, repair=repair)
 
         candidates, is_sure = repair_passes(effort, self.required), bool(corrects or self.required or effort)
         profiled = calibrated.profiled_by(stages(*candidates[-1:]))
@@ -271,30 +270,30 @@ class JudgedRecovery:
         if self.hold_out is None or not candidates or not (is_sure or _needs_correction(made)):
             if candidates:
                 run_pipeline(made.module, STORE)
-            return calibrated.finished(settings, made, run)
+            return calibrated.finished(options, made, run)
         equalizing = partial(_equalized, source, run=run, observers=calibrated.observers)
         module, made, repair = repaired(
             made, candidates, calibrated.references, self.hold_out, stages,
             required=self.required, equalized=equalizing if effort >= EQUALIZES else None,
         )  # fmt: skip
-        return Attempt(settings, module, made, repair)
+        return Attempt(options, module, made, repair)
 
     def remedied(
         self,
         calibrated: Calibrated,
         validating: Validating,
         lost: Validation,
-        settings: QuantizeSettings,
+        options: QuantizeOptions,
         seconds: float,
     ) -> tuple[Remedies, tuple[Attempt, Validation] | None]:
         """The remedies that were tried, and the module under the best of them with its comparison."""
 
         def attempt(remedy: Remedy) -> tuple[tuple[Attempt, Validation], Validation]:
-            made = self.attempt(calibrated, remedy.added_to(settings), corrects=remedy.corrects)
+            made = self.attempt(calibrated, remedy.added_to(options), corrects=remedy.corrects)
             validation = validating.compared(made.module)
             return (made, validation), validation
 
-        return find_remedy(lost, settings, attempt, seconds, may_correct=self._may_correct)
+        return find_remedy(lost, options, attempt, seconds, may_correct=self._may_correct)
 
 
 RECOVERY: AccuracyRecovery = JudgedRecovery.of

@@ -23,13 +23,13 @@ import json
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import partial
 from importlib.metadata import version
 from itertools import islice
 from os import PathLike
-from typing import IO, Any, Unpack, cast
+from typing import IO, Any, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -39,10 +39,10 @@ from qmlir.interpreter.jobs import ShippedModule
 from qmlir.interpreter.progress import Advance, bar
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, printable, text_error, without_remarks
-from qmlir.pipelines import QuantizeOptions, device_names
+from qmlir.pipelines import QuantizeOptions
 from qmlir.quantization.profiles.profile import Profile, model_digest
 from qmlir.quantization.recipe_text import RecipeText
-from qmlir.quantization.settings import QuantizeSettings, tells_settings, understood
+from qmlir.quantization.settings import QuantizeSettings, tells_settings
 from qmlir.text.data import plain
 from qmlir.text.printing import module_text
 from qmlir.text.tables import Readable, aligned, bytes_text, counted
@@ -502,11 +502,12 @@ def search(
             "measuring requires a time budget; pass --max-time T (max_time=T), relative to the quantized model"
         )
     runner = Runner(chosen_member(Engine, engine, "engine"), threads)
-    settings = understood(settings)
-    recipe = RecipeText.of(settings.get("recipe", ""))
-    if device_names(settings) or targets_of(module):
+    options = QuantizeOptions.of(settings, module)
+    if options.device or targets_of(module):
         raise text_error("search supports only target 'cpu': other targets define their own bit widths")
-    options = QuantizeOptions.of(cast(QuantizeSettings, {**settings, "recipe": recipe or ""}))
+    recipe = RecipeText.of(options.recipe)
+    options = replace(options, recipe=recipe or "")
+    settings = options.settings
     batches = Batches(module, data_beside(labels, data))
     known = None if labels is None else read_labels(labels)
     scores = output_name(module, output)

@@ -11,6 +11,7 @@ import pytest
 import qmlir
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler, text_error
+from qmlir.pipelines import QuantizeOptions
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.workflows.remedies import Remedy, find_remedy
 from qmlir.workflows.validating import Cause, OutputValidation, Validation
@@ -41,7 +42,7 @@ def _tried(
             raise text_error("rejected")
         return remedy.option, found[remedy.option]
 
-    return asked, find_remedy(lost, settings or {}, attempt, seconds, may_correct=True)
+    return asked, find_remedy(lost, QuantizeOptions.of(settings or {}), attempt, seconds, may_correct=True)
 
 
 def test_the_first_bad_operations_are_left_out_together_until_one_remedy_cures() -> None:
