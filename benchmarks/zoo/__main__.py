@@ -41,7 +41,9 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="also run what has a result")
     parser.add_argument("--times", action="store_true", help="take times instead, of what came through")
     add_results(parser)
-    parser.add_argument("--cluster", metavar="ADDRESS", help="a scheduler of Dask, whose workers calibrate and judge")
+    parser.add_argument(
+        "--cluster", metavar="ADDRESS", help="a Dask scheduler, whose workers (started in this folder) run samples"
+    )
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     results = arguments.kept or arguments.folder.parent / f"{arguments.folder.name}-results"

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from benchmarks.zoo.made import Feeds, ZooModel
 from benchmarks.zoo.metrics import decibels, score
+from benchmarks.zoo.outputs import ModuleRun, PeerRun, outputs_by
 from qmlir.interpreter.jobs import ShippedModule, Workers
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.reading import read_model
@@ -35,7 +36,6 @@ from qmlir.targets.runtimes.packages import TITLES, is_installed
 from qmlir.targets.runtimes.quantizers import FORMS, modern
 from qmlir.targets.runtimes.quantizers import quantize as quantize_by_peer
 from qmlir.text.printing import PrintOptions, Weights, save_module
-from qmlir.workflows.outputs import ModuleRun, PeerRun, outputs_by
 from qmlir.workflows.quantized import Quantized
 from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.timing import interleaved

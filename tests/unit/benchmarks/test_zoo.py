@@ -16,12 +16,12 @@ from benchmarks.zoo import running
 from benchmarks.zoo.figures import misses, notes, zoo_rows
 from benchmarks.zoo.made import Made, zoo
 from benchmarks.zoo.metrics import METRICS, decibels, score
+from benchmarks.zoo.outputs import ModuleRun, PeerRun, outputs_by
 from benchmarks.zoo.running import FLOAT, OPENVINO, OURS, STATIC, Result, run_model, time_model
 from qmlir.environment import default_environment
 from qmlir.interpreter.jobs import ShippedModule, Workers
 from qmlir.targets.runtimes.onnx_runtime import OrtSession
 from qmlir.text.parsing import parse_module
-from qmlir.workflows.outputs import ModuleRun, PeerRun, outputs_by
 
 
 def _outputs(*arrays: Any) -> list[dict[str, npt.NDArray[Any]]]:

@@ -1,7 +1,8 @@
-"""What a model gives for many samples, by workers: a compiled program, the interpreter, or ONNX Runtime.
+"""Outputs of a model on many samples, computed by workers: a compiled program, the interpreter, or ONNX Runtime.
 
-The model goes to a worker once, samples go in tasks of a size that does not depend on how many workers there are, and
-outputs come back in the order of the samples: they are those that one process computes.
+The model goes to a worker once. Samples go in tasks whose size does not depend on the number of workers, and outputs
+return in the order of the samples, identical to those of one process. Workers import this module, so they must run in
+the folder of the repository.
 """
 
 import json
