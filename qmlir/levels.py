@@ -97,7 +97,7 @@ LEVELS: dict[str, Level] = {
         Level(
             "loops", _EVERYWHERE | {"scf", "memref", "arith", "math", "simd", "team", "vector"}, Element.PLAIN,
             "convert-kernel-to-loops, simd-legalize, team-divide", "loops over register tiles, divided among threads",
-            containers=(*_BUFFERS, VectorType), operations=frozenset({"kernel.custom", "kernel.record"}),
+            containers=(*_BUFFERS, VectorType), operations=frozenset({"kernel.custom"}),
         ),
     )
 }  # fmt: skip

@@ -1,158 +1,148 @@
-"""Sums over values, exact: however the values are divided and ordered, mean and standard deviation are the same.
+"""Sums over the values of a run that don't depend on the order of its values, so mean and deviation don't either.
 
-A float is a significand times a power of two. Significands are cut into limbs so short that f64 holds the sums of
-their products over a whole block, and added up for each sign and exponent; Python's integers carry the rest.
+Each value is divided by the power of two above the largest magnitude of the run, and rounded to a multiple of a unit.
+The multiples are integers, which may be added in any order. The unit is so large that their sum has 63 bits, and so
+small that roundings are at most those of plain f64 sums. Squares are summed in the same way. Sums of several runs are
+f64 sums, added in the order of the runs.
 """
 
 import math
-from collections.abc import Sequence
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.schemes import F64
 
 _CHUNK = 1 << 13
-"""Elements at a time. With 2^16 their intermediate arrays go back to the system each time: half the speed."""
+"""Elements that are summed at a time, so that their intermediate arrays stay in the L1 and L2 caches."""
+
+_SMALLEST_EXPONENT = -1000
+"""The smallest exponent of a run: its reciprocal is still a normal f64."""
+
+_MOST = sys.float_info.max
 
 _LARGEST_DENOMINATOR = 2 * 1074
-"""As an exponent of 2: that of the square of the smallest number of f64."""
+"""The exponent of 2 in the denominator of the square of the smallest f64."""
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """Where an IEEE format keeps its parts, and into how many limbs of how many bits a significand is cut."""
-
-    bits: npt.DTypeLike
-    fraction_bits: int
-    exponent_bits: int
-    smallest_exponent: int  # of the lowest bit of a subnormal number
-    limbs: int
-    limb_bits: int
-    block: int  # elements between two carries: `limbs * 2^(2 * limb_bits)` times this is at most 2^53
+SPARE_BITS = 10
+"""The bits by which a sum of i64 may be wider than a multiple of the unit."""
 
 
-_F32 = _Layout(np.uint32, 23, 8, -149, 2, 12, 1 << 28)
-_F64 = _Layout(np.uint64, 52, 11, -1074, 3, 18, 1 << 15)
+def rounding_addend(count: int) -> float:
+    """The f64 `1.5 * 2^b` for sums of `count` values: adding it to `|y| < 1` rounds `y` to a multiple of the unit.
+
+    The unit is the last bit of numbers near the addend, `2^(b - 52)`, so the multiple is the difference of the bits of
+    the two f64. `b` is `SPARE_BITS` below the width of `count`, and at least 1: a sum of multiples is below 2^62.
+    """
+    return 1.5 * 2.0 ** max(count.bit_length() - SPARE_BITS, 1)
 
 
-def dyadic_to_list(value: Fraction) -> list[int]:
-    """A fraction whose denominator is a power of two, as its numerator and the exponent of the denominator."""
-    return [value.numerator, value.denominator.bit_length() - 1]
+def run_sums(values: Array, magnitudes: F64) -> F64:
+    """The sums of the values and of their squares of each run, `[runs, 2]`.
+
+    Args:
+        values: Finite f32 or f64, `[repeats, runs, elements]`.
+        magnitudes: The largest magnitude in each run.
+    """
+    repeats, runs, inner = values.shape
+    units = np.zeros((runs, 2), np.int64)
+    addend = rounding_addend(repeats * inner)
+    exponents = np.maximum(np.frexp(magnitudes)[1], _SMALLEST_EXPONENT)
+    scales = np.ldexp(1.0, -exponents)[:, None]
+    wide, width = max(_CHUNK // max(inner, 1), 1), min(max(inner, 1), _CHUNK)
+    memory = np.empty((2, wide * width))
+    for repeat in range(repeats):
+        for first in range(0, runs, wide):
+            part = slice(first, first + wide)
+            for begin in range(0, inner, _CHUNK):
+                chunk = values[repeat, part, begin : begin + _CHUNK]
+                scaled, squares = (each[: chunk.size].reshape(chunk.shape) for each in memory)
+                np.multiply(chunk, scales[part], out=scaled, dtype=np.float64)
+                np.multiply(scaled, scaled, out=squares)
+                for place, terms in enumerate((scaled, squares)):
+                    terms += addend
+                    # The bits of the addend are subtracted at the end: the sum is modulo 2^64.
+                    units[part, place] += terms.view(np.int64).sum(axis=1)
+    units -= np.float64(addend).view(np.int64) * np.array([repeats * inner])  # an array overflows without a warning
+    unit = math.ulp(addend)
+    with np.errstate(over="ignore"):
+        return np.clip(np.ldexp(units * unit, np.stack([exponents, 2 * exponents], axis=1)), -_MOST, _MOST)
 
 
-def dyadic_from_list(parts: Sequence[int]) -> Fraction:
-    """What `dyadic_to_list` made. Raises `ValueError` where no sum of floats, or of their squares, is that fine."""
-    numerator, exponent = parts
-    if not 0 <= exponent <= _LARGEST_DENOMINATOR:
-        raise ValueError(f"exponent of a denominator must be in [0, {_LARGEST_DENOMINATOR}], but got {exponent}")
-    return Fraction(numerator, 1 << exponent)
+def sum_of(value: Any) -> float:
+    """A sum in a file: a number, or in files of version 0.1 an exact fraction: numerator, exponent of the denominator.
 
-
-def square_root(value: Fraction) -> float:
-    """The root of a number that is not negative, cut off after 64 bits and rounded to f64."""
-    if value == 0:
-        return 0.0
-    magnitude = value.numerator.bit_length() - value.denominator.bit_length()
-    shift = 128 - magnitude + magnitude % 2  # even
-    scaled = (value.numerator << max(shift, 0)) // (value.denominator << max(-shift, 0))
-    return math.ldexp(float(math.isqrt(scaled)), -shift // 2)
-
-
-def _add(sums: npt.NDArray[np.float64], chunk: Array, layout: _Layout) -> None:
-    """Adds to each bucket, one for a sign and an exponent: a row for each limb, then one for each place of squares."""
-    bits = chunk.view(layout.bits)
-    buckets = (bits >> bits.dtype.type(layout.fraction_bits)).astype(np.intp)
-    implicit = 1 << layout.fraction_bits
-    significands = (bits & bits.dtype.type(implicit - 1)).astype(np.int64)
-    significands |= np.where(buckets & ((1 << layout.exponent_bits) - 1), implicit, 0)
-    mask = (1 << layout.limb_bits) - 1
-    limbs = [((significands >> (i * layout.limb_bits)) & mask).astype(np.float64) for i in range(layout.limbs)]
-    for row, limb in enumerate(limbs):
-        sums[row] += np.bincount(buckets, limb, sums.shape[1])
-    for place in range(2 * layout.limbs - 1):
-        first, *others = (limbs[i] * limbs[place - i] for i in range(layout.limbs) if 0 <= place - i < layout.limbs)
-        sums[layout.limbs + place] += np.bincount(buckets, sum(others, first), sums.shape[1])
-
-
-def _carried(sums: npt.NDArray[np.float64], layout: _Layout) -> tuple[int, int, int]:
-    """The sums of values, of their sizes and of their squares; the unit is the smallest number, and its square."""
-    total = sizes = squares = 0
-    signs = 1 << layout.exponent_bits
-    for bucket in np.flatnonzero(sums.any(axis=0)).tolist():
-        rows = [int(each) << (row * layout.limb_bits) for row, each in enumerate(sums[: layout.limbs, bucket])]
-        square = [int(each) << (row * layout.limb_bits) for row, each in enumerate(sums[layout.limbs :, bucket])]
-        # Exponent 0 is that of subnormal numbers, whose lowest bit weighs as much as that of exponent 1.
-        shift = max(bucket & (signs - 1), 1) - 1
-        size = sum(rows) << shift
-        total += -size if bucket & signs else size
-        sizes += size
-        squares += sum(square) << (2 * shift)
-    return total, sizes, squares
+    Raises `ValueError` for anything else, and for an exponent that no sum of floats has.
+    """
+    if type(value) is float and math.isfinite(value):
+        return value
+    parts = cast(list[Any], value) if isinstance(value, list) else []
+    if len(parts) != 2 or not all(type(each) is int for each in parts) or not 0 <= parts[1] <= _LARGEST_DENOMINATOR:
+        raise ValueError(
+            f"a sum must be a float, or a whole number and an exponent, but got {str(cast(Any, value))[:40]}"
+        )
+    try:
+        return float(Fraction(parts[0], 1 << parts[1]))
+    except OverflowError:
+        return math.copysign(_MOST, parts[0])
 
 
 @dataclass(frozen=True)
 class Moments:
-    """The number of values and of zeros among them, and the exact sums of values, of their sizes and their squares."""
+    """The number of values and of zeros among them, the sum of the values and that of their squares.
+
+    Sums beyond f64, which only values of f64 have, are the largest f64.
+    """
 
     count: int = 0
     zeros: int = 0
-    total: Fraction = Fraction(0)
-    sizes: Fraction = Fraction(0)
-    squares: Fraction = Fraction(0)
+    total: float = 0.0
+    squares: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("total", "squares"):
+            object.__setattr__(self, name, min(max(getattr(self, name), -_MOST), _MOST))
 
     @staticmethod
-    def of(values: Array) -> "Moments":
-        """The sums over finite values, one-dimensional and contiguous, f32 or f64."""
-        layout = _F32 if values.dtype == np.float32 else _F64
-        total = sizes = squares = 0
-        for start in range(0, values.size, layout.block):
-            sums = np.zeros((3 * layout.limbs - 1, 2 << layout.exponent_bits))
-            block = values[start : start + layout.block]
-            for place in range(0, block.size, _CHUNK):
-                _add(sums, block[place : place + _CHUNK], layout)
-            carried = _carried(sums, layout)
-            total, sizes, squares = total + carried[0], sizes + carried[1], squares + carried[2]
-        unit = 1 << -layout.smallest_exponent
-        sums = (Fraction(total, unit), Fraction(sizes, unit), Fraction(squares, unit * unit))
-        return Moments(values.size, values.size - int(np.count_nonzero(values)), *sums)
+    def of(values: Array, magnitude: float) -> "Moments":
+        """The sums of one run of finite values, contiguous f32 or f64 of that largest magnitude."""
+        sums = run_sums(values.reshape(1, 1, -1), np.array([magnitude]))[0]
+        return Moments(values.size, int(np.count_nonzero(values == 0)), *map(float, sums))
 
     def merged(self, other: "Moments") -> "Moments":
-        """The sums over the values of both, exactly."""
+        """The sums over the values of both; the last bits depend on the order in which several are merged."""
         return Moments(
             self.count + other.count,
             self.zeros + other.zeros,
             self.total + other.total,
-            self.sizes + other.sizes,
             self.squares + other.squares,
         )
 
     @property
     def mean(self) -> float:
-        """The mean, rounded once to f64. Without values there is none: `ZeroDivisionError`."""
-        return float(self.total / self.count)
+        """The mean. Raises `ZeroDivisionError` without values."""
+        return self.total / self.count
 
     @property
     def deviation(self) -> float:
-        """The population's standard deviation, rounded to f64 from 64 bits."""
-        return square_root((self.squares - self.total * self.total / self.count) / self.count)
+        """The population's standard deviation, infinite if their sum is beyond f64. Raises `ZeroDivisionError`."""
+        if self.squares == _MOST:
+            return math.inf
+        return math.sqrt(max(self.squares / self.count - self.mean * self.mean, 0.0))
 
     def to_dict(self) -> dict[str, Any]:
-        """Whole numbers alone; each sum as its numerator and the exponent of its denominator, a power of two."""
-        sums = {name: dyadic_to_list(getattr(self, name)) for name in ("total", "sizes", "squares")}
-        return {"count": self.count, "zeros": self.zeros, **sums}
+        """Numbers that JSON holds exactly."""
+        return dict(vars(self))
 
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> "Moments":
-        """The moments that `to_dict` wrote. Raises `ValueError` for sums that no numbers have."""
+        """The moments that `to_dict` returned, here or in version 0.1. Raises `ValueError` for impossible counts."""
         count, zeros = int(fields["count"]), int(fields["zeros"])
-        total, sizes, squares = (dyadic_from_list(fields[name]) for name in ("total", "sizes", "squares"))
-        # The last bound is Cauchy and Schwarz's inequality: without it, a variance could be negative.
-        if not 0 <= zeros <= count or not abs(total) <= sizes or not sizes * sizes <= (count - zeros) * squares:
-            raise ValueError(
-                f"moments contradict each other: no values have count {count}, zeros {zeros} and these sums"
-            )
-        return Moments(count, zeros, total, sizes, squares)
+        if not 0 <= zeros <= count:
+            raise ValueError(f"the number of zeros must be in [0, {count}], but got {zeros}")
+        return Moments(count, zeros, sum_of(fields["total"]), sum_of(fields["squares"]))

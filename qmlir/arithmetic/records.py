@@ -1,41 +1,40 @@
 """Records: the statistics of a value as words of memory, which compiled code adds to where the value is computed.
 
-A record is an array of i64. What is added to it, in whatever order, it is the same in the end: sums are exact, and the
-histogram is that of `qmlir.arithmetic.histogram`. The words are laid out for loops: no list, no number of any size.
+A record is an array of i64. Counts, ranges and the histogram are those of all runs since the record was empty; the
+range and the sums of the current run are apart, so that sums of runs can be added in the order of the runs. What is
+added to a record does not depend on the order of the elements (`qmlir.arithmetic.moments`, `.histogram`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.histogram import SMALLEST_EXPONENT, Histogram
-from qmlir.arithmetic.moments import Moments
+from qmlir.arithmetic.moments import Moments, run_sums
 from qmlir.arithmetic.schemes import F64, I64
 from qmlir.arithmetic.statistics import Statistics
 
-_BINS, _INDICES, _COUNT, _ZEROS, _NEGATIVE, _POSITIVE, _NANS = range(7)
-"""The number of bins, that of indices of the axis, of finite values, zeros, infinities of both signs, NaN."""
+COUNT, ZEROS, NEGATIVE, POSITIVE, NANS = range(5)
+"""Words: the number of finite values, of zeros, of minus and plus infinity, and of NaN."""
 
-_RANGE, _RUN = slice(7, 9), slice(9, 11)
-"""The bits of f64: the range of all finite values, and of those of one run."""
+LOW, HIGH, RUN_LOW, RUN_HIGH, RUN_TOTAL, RUN_SQUARES = range(5, 11)
+"""Words, the bits of f64: the range of all finite values, that of one run, the sum of its values and of squares."""
 
-_EXPONENT = 11
-"""That of the histogram."""
+EXPONENT = 11
+"""The word of the exponent of the histogram."""
 
-_SUM, _NEGATIVE_SUM, _SQUARES = slice(12, 23), slice(23, 34), slice(34, 55)
-"""Exact sums, 32 bits in a word, the lowest first: of positive values, of sizes of negative ones, of squares."""
+COUNTS = 12
+"""The first word of the histogram: bin `i` at `i`, or at `bins + i` for negative `i`. Ranges of indices follow: the
+minimum of each index of the axis, then the maximum, as bits of f64."""
 
-_COUNTS = 55
-"""Where the histogram begins: bin `i` at `i`, or at `bins + i` for negative `i`. Ranges of indices follow."""
+RUN_WORDS = 4
+"""The words of a run."""
 
-_UNIT = Fraction(1, 1 << 149)
-"""The smallest f32, in which sums are counted; squares in its square."""
-
-_NO_RANGE = (np.inf, -np.inf)
+_RUN = slice(RUN_LOW, RUN_LOW + RUN_WORDS)
+_NO_RUN = (np.inf, -np.inf, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -49,95 +48,79 @@ class RecordLayout:
     @property
     def words(self) -> int:
         """The size of the record."""
-        return _COUNTS + self.bins + 2 * self.indices
+        return COUNTS + self.bins + 2 * self.indices
 
     def empty(self) -> I64:
         """The record of no values."""
         record = np.zeros(self.words, np.int64)
-        record[_BINS], record[_INDICES], record[_EXPONENT] = self.bins, self.indices, SMALLEST_EXPONENT
-        for part in (_RANGE, _RUN):
-            record[part].view(np.float64)[:] = _NO_RANGE
-        self._axis_ranges(record)[:] = np.array(_NO_RANGE)[:, None]
+        record[EXPONENT] = SMALLEST_EXPONENT
+        record[LOW : HIGH + 1].view(np.float64)[:] = _NO_RUN[:2]
+        record[_RUN].view(np.float64)[:] = _NO_RUN
+        self._axis_ranges(record)[:] = np.array(_NO_RUN[:2])[:, None]
         return record
 
     def _axis_ranges(self, record: I64) -> Array:
         """The minima and the maxima of the indices, as rows of f64 in the record."""
-        return record[_COUNTS + self.bins :].view(np.float64).reshape(2, self.indices)
-
-    @staticmethod
-    def nans(record: I64) -> int:
-        """How many values were NaN."""
-        return int(record[_NANS])
+        return record[COUNTS + self.bins :].view(np.float64).reshape(2, self.indices)
 
     def statistics(self, record: I64) -> Statistics:
-        """What a record says of its values; an index that has infinities alone has an empty range."""
-        low, high = map(float, record[_RANGE].view(np.float64))
-        infinities = int(record[_NEGATIVE]), int(record[_POSITIVE])
-        if not record[_COUNT]:
+        """The statistics of all values, without sums; an index that has infinities alone has an empty range."""
+        infinities = int(record[NEGATIVE]), int(record[POSITIVE])
+        if not record[COUNT]:
             return Statistics(infinities=infinities)
-        positive, negative = _sum_of(record[_SUM]) * _UNIT, _sum_of(record[_NEGATIVE_SUM]) * _UNIT
-        squares = _sum_of(record[_SQUARES]) * _UNIT * _UNIT
-        moments = Moments(
-            int(record[_COUNT]), int(record[_ZEROS]), positive - negative, positive + negative, squares
-        )  # fmt: skip
-        known = Statistics(low, high, moments, self._histogram(record), infinities=infinities)
+        low, high = map(float, record[LOW : HIGH + 1].view(np.float64))
+        moments = Moments(int(record[COUNT]), int(record[ZEROS]))
+        known = Statistics(low, high, moments, self._histogram(record, low, high), infinities=infinities)
         if self.axis is None:
             return known
         lows, highs = self._axis_ranges(record)
         return replace(known, axis=self.axis, axis_minima=lows.copy(), axis_maxima=highs.copy())
 
-    def _histogram(self, record: I64) -> Histogram:
-        counts = record[_COUNTS : _COUNTS + self.bins]
+    def _histogram(self, record: I64, low: float, high: float) -> Histogram:
+        counts, exponent = record[COUNTS : COUNTS + self.bins], int(record[EXPONENT])
         taken = np.flatnonzero(counts)
         # The bins of negative values are in the last words; the range, with 0, takes at most all of them.
-        is_negative = float(record[_RANGE].view(np.float64)[0]) < 0
-        places = np.where(is_negative & (taken > self._last_bin(record)), taken - self.bins, taken)
+        last_bin = int(np.floor(np.ldexp(max(high, 0.0), -exponent)))
+        places = np.where((low < 0) & (taken > last_bin), taken - self.bins, taken)
         first, last = int(places.min()), int(places.max())
         ordered = counts[np.arange(first, last + 1) % self.bins]
-        return Histogram(self.bins, int(record[_EXPONENT]), first, ordered)
-
-    def _last_bin(self, record: I64) -> int:
-        high = max(float(record[_RANGE].view(np.float64)[1]), 0.0)
-        return int(np.floor(np.ldexp(high, -int(record[_EXPONENT]))))
+        return Histogram(self.bins, exponent, first, ordered)
 
     def added(self, record: I64, values: Array) -> I64:
-        """The record with f32 `values` added to those that it has: what compiled code does, by `Statistics`."""
-        exact = values[np.isfinite(values)]
-        made = replace(self, axis=None)
-        known = made.statistics(record).merged(Statistics.of(exact, bins=self.bins))
-        result = self._of(replace(known, infinities=(0, 0)))
-        counts = [np.isneginf(values).sum(), np.isposinf(values).sum(), np.isnan(values).sum()]
-        result[_NEGATIVE : _NANS + 1] = record[_NEGATIVE : _NANS + 1] + np.array(counts)
-        low, high = record[_RUN].view(np.float64)
-        result[_RUN].view(np.float64)[:] = (
-            min(low, exact.min(initial=np.inf)) + 0.0,
-            max(high, exact.max(initial=-np.inf)) + 0.0,
-        )
+        """The record with f32 `values` added to those that it has, as compiled code adds them."""
+        is_finite = np.isfinite(values)
+        exact = values[is_finite]
+        seen = Statistics.of(exact, bins=self.bins)
+        known = replace(self, axis=None).statistics(record).merged(replace(seen, infinities=(0, 0)))
+        result = record.copy()
+        result[NEGATIVE : NANS + 1] += [np.isneginf(values).sum(), np.isposinf(values).sum(), np.isnan(values).sum()]
+        if not seen.count:
+            return result
+        result[COUNT], result[ZEROS], result[EXPONENT] = known.count, known.moments.zeros, known.histogram.exponent
+        result[LOW : HIGH + 1].view(np.float64)[:] = known.minimum, known.maximum
+        run = result[_RUN].view(np.float64)
+        run[:2] = min(run[0], seen.minimum), max(run[1], seen.maximum)
+        finite = np.where(is_finite, values, np.float32(0))
+        run[2:] += run_sums(finite.reshape(1, 1, -1), np.array([max(-seen.minimum, seen.maximum)]))[0]
+        counts = result[COUNTS : COUNTS + self.bins]
+        counts[:] = 0
+        histogram = known.histogram
+        counts[np.arange(histogram.first, histogram.first + histogram.counts.size) % self.bins] = histogram.counts
         if self.axis is not None:
             others = tuple(each for each in range(values.ndim) if each != self.axis)
-            finite = np.isfinite(values)
-            lows, highs = self._axis_ranges(record)
-            self._axis_ranges(result)[:] = (
-                np.minimum(lows, values.min(others, initial=np.inf, where=finite)) + 0.0,
-                np.maximum(highs, values.max(others, initial=-np.inf, where=finite)) + 0.0,
-            )
+            lows, highs = self._axis_ranges(result)
+            lows[:] = np.minimum(lows, values.min(others, initial=np.inf, where=is_finite)) + 0.0
+            highs[:] = np.maximum(highs, values.max(others, initial=-np.inf, where=is_finite)) + 0.0
         return result
 
-    def _of(self, known: Statistics) -> I64:
-        """The record of values of which these statistics are known, but for what is of a run or of an axis."""
-        record = self.empty()
-        if not known.count:
-            return record
-        moments, histogram = known.moments, known.histogram
-        record[_COUNT], record[_ZEROS] = moments.count, moments.zeros
-        record[_RANGE].view(np.float64)[:] = known.minimum, known.maximum
-        record[_SUM] = _words_of((moments.sizes + moments.total) / 2 / _UNIT, _SUM)
-        record[_NEGATIVE_SUM] = _words_of((moments.sizes - moments.total) / 2 / _UNIT, _NEGATIVE_SUM)
-        record[_SQUARES] = _words_of(moments.squares / _UNIT / _UNIT, _SQUARES)
-        record[_EXPONENT] = histogram.exponent
-        places = np.arange(histogram.first, histogram.first + histogram.counts.size) % self.bins
-        record[_COUNTS + places] = histogram.counts
-        return record
+    def add_runs(self, words: I64, values: Array, runs: int, size: int) -> None:
+        """Add `runs` runs of `size` f32 each to the record at the beginning of `words`, and write those of each run
+        after it."""
+        for run in range(runs):
+            record = words[: self.words].copy()
+            record[_RUN].view(np.float64)[:] = _NO_RUN
+            words[: self.words] = record = self.added(record, values[run * size : (run + 1) * size])
+            words[self.words + RUN_WORDS * run :][:RUN_WORDS] = record[_RUN]
 
 
 @dataclass(frozen=True)
@@ -155,42 +138,31 @@ class Records:
     def _firsts(self) -> I64:
         return np.array([first for first, _ in self.places.values()], np.int64)
 
+    @cached_property
+    def _runs(self) -> I64:
+        """The words of the run of each record, `[keys, 4]`."""
+        return self._firsts[:, None] + np.arange(_RUN.start, _RUN.stop)
+
     def empty(self) -> I64:
         """All records without values."""
         return np.concatenate([np.zeros(0, np.int64), *(layout.empty() for _, layout in self.places.values())])
 
     def begin_run(self, records: I64) -> None:
-        """Forget the ranges of the last run."""
-        records.view(np.float64)[self._firsts[:, None] + np.arange(_RUN.start, _RUN.stop)] = _NO_RANGE
+        """Forget the ranges and the sums of the last run."""
+        records.view(np.float64)[self._runs] = _NO_RUN
 
-    def run_ranges(self, records: I64) -> tuple[Sequence[str], F64]:
-        """The keys, and the range of each in the run, `[keys, 2]`: `inf` and `-inf` without finite values."""
-        ends = records.view(np.float64)[self._firsts[:, None] + np.arange(_RUN.start, _RUN.stop)]
-        return list(self.places), ends
+    def run(self, records: I64) -> tuple[Sequence[str], F64]:
+        """The keys, and of each in the run its range (`inf` and `-inf` if empty) and sums, `[keys, 4]`."""
+        return list(self.places), records.view(np.float64)[self._runs]
 
     def with_nan(self, records: I64) -> Iterator[tuple[str, int]]:
         """The keys of which values were NaN, and how many."""
-        for place in np.flatnonzero(records[self._firsts + _NANS]).tolist():
-            yield list(self.places)[place], int(records[self._firsts[place] + _NANS])
+        for place in np.flatnonzero(records[self._firsts + NANS]).tolist():
+            yield list(self.places)[place], int(records[self._firsts[place] + NANS])
 
     def statistics(self, records: I64) -> dict[str, Statistics]:
-        """The statistics of each key, empty ones of a key whose values had no elements."""
+        """The statistics of each key, without sums; empty ones of a key whose values had no elements."""
         return {
             key: layout.statistics(records[first : first + layout.words])
             for key, (first, layout) in self.places.items()
         }
-
-
-def _sum_of(words: I64) -> int:
-    return sum(int(word) << (32 * place) for place, word in enumerate(words.tolist()))
-
-
-def _words_of(value: Fraction, part: slice) -> I64:
-    assert value.denominator == 1
-    return np.fromiter(_limbs(value.numerator, part.stop - part.start), np.int64)
-
-
-def _limbs(value: int, count: int) -> Iterator[int]:
-    for _ in range(count):
-        yield value & 0xFFFFFFFF
-        value >>= 32

@@ -2,22 +2,21 @@
 
 Arrays of floats come in. Out go minimum, maximum, mean, standard deviation, a histogram, ranges for each index of an
 axis and averages over batches, all of the finite values, and how many infinities there were beside them: minus infinity
-is what a mask adds, and no part of a range. NaN is an error. Memory does not grow with the number of arrays. But for
-the averages over batches, which know an order, everything depends on the values alone: parts that several processes
-observed merge, in any order, into exactly what one process would have found.
+is what a mask adds, and no part of a range. NaN is an error. Memory does not grow with the number of arrays. Counts,
+ranges and histograms depend on the values alone, and merge in any order. Sums over several arrays, and averages over
+batches, depend on the order of the arrays: profiling adds those of one run after the other, in the order of the runs.
 """
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.histogram import BINS, Histogram
-from qmlir.arithmetic.moments import Moments, dyadic_from_list, dyadic_to_list
+from qmlir.arithmetic.moments import Moments, sum_of
 from qmlir.arithmetic.observers import merged_kept
 from qmlir.arithmetic.schemes import F64
 
@@ -63,7 +62,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class BatchRanges:
-    """Averages of the smallest and the largest value over batches: the plain mean, exact, and a moving average.
+    """Averages of the smallest and the largest value over batches: the plain mean, and a moving average.
 
     The moving average starts at the first batch and moves to each next one by `momentum` of the distance (ONNX
     Runtime's `averaging_constant`).
@@ -71,7 +70,8 @@ class BatchRanges:
 
     momentum: float
     count: int = 0
-    totals: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
+    totals: tuple[float, float] = (0.0, 0.0)
+    """The sum of the minima and that of the maxima, added in the order of the batches."""
     first: tuple[float, float] = (0.0, 0.0)
     """Smallest and largest value of the first batch."""
     moving: tuple[float, float] = (0.0, 0.0)
@@ -83,19 +83,18 @@ class BatchRanges:
 
     @property
     def mean(self) -> tuple[float, float]:
-        """The mean of the minima and that of the maxima, rounded once to f64."""
-        return float(self.totals[0] / self.count), float(self.totals[1] / self.count)
+        """The mean of the minima and that of the maxima."""
+        return self.totals[0] / self.count, self.totals[1] / self.count
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers in lists; exact."""
-        fields: dict[str, Any] = {"momentum": self.momentum, "count": self.count}
-        totals = [dyadic_to_list(total) for total in self.totals]
-        return {**fields, "totals": totals, "first": list(self.first), "moving": list(self.moving)}
+        """Numbers, in lists, that JSON holds exactly."""
+        pairs = {"totals": self.totals, "first": self.first, "moving": self.moving}
+        return {"momentum": self.momentum, "count": self.count, **{name: list(each) for name, each in pairs.items()}}
 
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> "BatchRanges":
-        """What `to_dict` made."""
-        low, high = (dyadic_from_list(total) for total in fields["totals"])
+        """What `to_dict` made, here or in version 0.1."""
+        low, high = (sum_of(total) for total in fields["totals"])
         ends = ((float(each[0]), float(each[1])) for each in (fields["first"], fields["moving"]))
         return BatchRanges(float(fields["momentum"]), int(fields["count"]), (low, high), *ends)
 
@@ -140,11 +139,11 @@ class Statistics:
         exact, infinities = finite_values(_exact(values))
         low, high = float(exact.min(initial=np.inf)) + 0.0, float(exact.max(initial=-np.inf)) + 0.0
         flat = exact.reshape(-1)
-        moments, histogram = Moments.of(flat), Histogram.of(flat, low, high, bins)
+        moments, histogram = Moments.of(flat, max(-low, high, 0.0)), Histogram.of(flat, low, high, bins)
         return Statistics(low, high, moments, histogram, infinities=infinities)
 
     def merged(self, other: "Statistics") -> "Statistics":
-        """The statistics of the values of both, in any order.
+        """The statistics of the values of both, in any order but for the last bits of sums.
 
         Averages over batches know an order: `qmlir.interpreter.observers` adds them at the end of a run. Raises
         `ValueError` for statistics that have them, for ranges along different axes, and for histograms of different
@@ -182,13 +181,16 @@ class Statistics:
 
     @property
     def mean(self) -> float:
-        """The mean of all values, rounded once to f64. Raises `ValueError` where there are none."""
-        return self._of_some(lambda: self.moments.mean)
+        """The mean of all values, which lies in their range. Raises `ValueError` where there are none."""
+        return self._of_some(lambda: min(max(self.moments.mean, self.minimum), self.maximum))
 
     @property
     def deviation(self) -> float:
-        """The population's standard deviation. Raises `ValueError` where there are no values."""
-        return self._of_some(lambda: self.moments.deviation)
+        """The population's standard deviation, at most half the range. Raises `ValueError` where there are no values.
+
+        No values deviate more (Popoviciu's inequality): equal values deviate by 0, whatever their sums round to.
+        """
+        return self._of_some(lambda: min(self.moments.deviation, self.maximum / 2 - self.minimum / 2))
 
     @property
     def spread(self) -> float:

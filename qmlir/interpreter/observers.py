@@ -1,13 +1,12 @@
 """Recording of observers: statistics by key, in memory that does not grow with the number of samples.
 
-Values of successive runs come in, exact statistics come out. Small arrays are gathered before they are counted, which
-changes only the time: statistics of parts merge into those of the whole.
+Values of successive runs come in. Counts, ranges and histograms of all runs come out, and for each run its range and
+sums, which `Totals` adds in the order of the runs: so a profile doesn't depend on how runs are divided. Small arrays
+are gathered before they are counted, which changes only the time: counts of parts merge into those of the whole.
 """
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from math import inf
 from typing import Any
 
@@ -17,7 +16,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.histogram import BINS
+from qmlir.arithmetic.histogram import BINS, Histogram
+from qmlir.arithmetic.moments import Moments, run_sums
 from qmlir.arithmetic.observers import kept_of, merged_kept, observer_names
 from qmlir.arithmetic.statistics import BatchRanges, NotANumberError, Statistics, finite_values
 from qmlir.dialects.calib.ops import ObserveOp
@@ -45,24 +45,9 @@ MOMENTUM = 0.01
 """How far the moving average of ranges moves: ONNX Runtime's and PyTorch's averaging constant."""
 
 
-_SUMMABLE = 1 << 62
-"""Sums of integers below this are those of i64."""
-
-
-def exact_sum(values: F64) -> Fraction:
-    """The sum of finite floats, whose denominators are powers of two."""
-    largest = float(np.abs(values).max(initial=0.0))
-    if largest == 0:
-        return Fraction()
-    # The numbers as integers, where a unit of 2^-40 of the largest leaves none of them a fraction: all but few of f32.
-    place = 40 - math.frexp(largest)[1]
-    scaled = np.ldexp(values, place)
-    if values.size << 40 <= _SUMMABLE and bool((scaled == np.rint(scaled)).all()):
-        total = int(scaled.astype(np.int64).sum())
-        return Fraction(total, 1 << place) if place > 0 else Fraction(total << -place)
-    ratios = [(top, bottom.bit_length() - 1) for top, bottom in map(float.as_integer_ratio, values.tolist())]
-    unit = max(place for _, place in ratios)
-    return Fraction(sum(top << (unit - place) for top, place in ratios), 1 << unit)
+def sum_in_order(start: float, terms: F64) -> float:
+    """`start` and all terms, one after the other: NumPy's sum adds them in another order."""
+    return float(np.add.accumulate([start, *terms.tolist()])[-1])
 
 
 @dataclass
@@ -73,7 +58,7 @@ class RunRanges:
     count: int = 0
     first: tuple[float, float] = (0.0, 0.0)
     moving: tuple[float, float] = (0.0, 0.0)
-    _totals: list[Fraction] = field(default_factory=lambda: [Fraction(), Fraction()])
+    totals: tuple[float, float] = (0.0, 0.0)
 
     def add(self, low: float, high: float) -> None:
         """One run more."""
@@ -90,14 +75,12 @@ class RunRanges:
             high += momentum * (most - high)
         self.moving = low, high
         self.count += len(listed)
-        for place in range(2):
-            self._totals[place] += exact_sum(ends[:, place])
+        self.totals = sum_in_order(self.totals[0], ends[:, 0]), sum_in_order(self.totals[1], ends[:, 1])
 
     @property
     def batches(self) -> BatchRanges:
         """The averages so far."""
-        low, high = self._totals
-        return BatchRanges(self.momentum, self.count, (low, high), self.first, self.moving)
+        return BatchRanges(self.momentum, self.count, self.totals, self.first, self.moving)
 
 
 def _extremes(array: Array, axis: int) -> tuple[F64, F64]:
@@ -107,9 +90,22 @@ def _extremes(array: Array, axis: int) -> tuple[F64, F64]:
     return lows.astype(np.float64) + 0.0, highs.astype(np.float64) + 0.0
 
 
+def _add_runs(values: Array, seen: F64, *, has_infinities: bool) -> None:
+    """Add the ranges and the sums of the finite ones of `values`, `[repeats, runs, elements]`, to those of the runs."""
+    if has_infinities:
+        lows, highs = _extremes(values, 1)
+        values = np.where(np.isfinite(values), values, values.dtype.type(0))
+    elif len(seen) == 1:
+        lows, highs = np.array([values.min() + 0.0]), np.array([values.max() + 0.0])
+    else:
+        lows, highs = (each.astype(np.float64) + 0.0 for each in (values.min((0, 2)), values.max((0, 2))))
+    seen[:, 0], seen[:, 1] = np.minimum(seen[:, 0], lows), np.maximum(seen[:, 1], highs)
+    seen[:, 2:] += run_sums(values, np.maximum(np.maximum(-lows, highs), 0.0))
+
+
 @dataclass
 class ObservedValue:
-    """What is known of the values of one key."""
+    """The counts, the range and the histogram of the values of one key."""
 
     key: str
     axis: int | None
@@ -124,11 +120,11 @@ class ObservedValue:
 
     kept: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
-    def add(self, values: Array, ends: F64, repeats: int = 1) -> None:
-        """Add values of as many runs as `ends` has ranges, `[runs, 2]`, which widen.
+    def add(self, values: Array, seen: F64, repeats: int = 1) -> None:
+        """Add values of some runs to their ranges and sums, `seen`: `[runs, 4]`.
 
-        What the runs have lies one after the other, `repeats` times. Raises `NotANumberError`, and `ValueError` where
-        ranges along the axis do not go together.
+        The values of each run lie next to each other, one run after the other, `repeats` times. Raises
+        `NotANumberError`, and `ValueError` where ranges along the axis do not go together.
         """
         self.is_reached = True
         if values.size == 0:
@@ -139,21 +135,17 @@ class ObservedValue:
             self.statistics = self.statistics.merged(Statistics(infinities=infinities))
         if finite.size == 0:
             return
-        if len(ends) == 1:
-            lows, highs = np.array([finite.min() + 0.0]), np.array([finite.max() + 0.0])
-        else:
-            lows, highs = _extremes(exact.reshape(repeats, len(ends), -1), 1)
-        ends[:, 0], ends[:, 1] = np.minimum(ends[:, 0], lows), np.maximum(ends[:, 1], highs)
+        _add_runs(exact.reshape(repeats, len(seen), -1), seen, has_infinities=any(infinities))
         if self.observers:
-            seen = finite if any(infinities) else values
-            self.kept = merged_kept(self.kept, {name: kept_of(name, seen) for name in self.observers})
+            given = finite if any(infinities) else values
+            self.kept = merged_kept(self.kept, {name: kept_of(name, given) for name in self.observers})
         if self.axis is not None:
-            self._add_along(exact, self.axis)
+            self.add_along(exact, self.axis)
         flat = np.ascontiguousarray(finite).reshape(-1)
         if self.filled + flat.size > GATHERED:
             self.count()
         if flat.size >= GATHERED:
-            self.statistics = self.statistics.merged(Statistics.of(flat, bins=self.bins))
+            self._count(flat)
             return
         if self.gathered is None or self.gathered.dtype != flat.dtype:
             self.count()
@@ -161,7 +153,8 @@ class ObservedValue:
         self.gathered[self.filled : self.filled + flat.size] = flat
         self.filled += flat.size
 
-    def _add_along(self, exact: Array, axis: int) -> None:
+    def add_along(self, exact: Array, axis: int) -> None:
+        """Widen the range of each index of the axis. Raises `ValueError` if the axis had another size before."""
         lows, highs = _extremes(exact, axis)
         if self.axis_ranges is not None:
             known = self.axis_ranges
@@ -173,9 +166,14 @@ class ObservedValue:
     def count(self) -> None:
         """Count what was gathered."""
         if self.filled and self.gathered is not None:
-            seen = Statistics.of(self.gathered[: self.filled], bins=self.bins)
-            self.statistics = self.statistics.merged(seen)
+            self._count(self.gathered[: self.filled])
             self.filled = 0
+
+    def _count(self, values: Array) -> None:
+        low, high = float(values.min()) + 0.0, float(values.max()) + 0.0
+        moments = Moments(values.size, int(np.count_nonzero(values == 0)))
+        counted = Statistics(low, high, moments, Histogram.of(values, low, high, self.bins))
+        self.statistics = self.statistics.merged(counted)
 
     def taken(self) -> Statistics:
         """What is known; and start anew. An index with infinities alone has an empty range, `inf` to `-inf`."""
@@ -191,15 +189,16 @@ class ObservedValue:
 
 
 @dataclass(frozen=True)
-class Ranges:
-    """The range of each key in some runs, one after the other."""
+class RunFigures:
+    """The range and the sums of each key in some runs, one after the other."""
 
     keys: Sequence[str]
     firsts: Sequence[int]
     """The first sample of each run."""
 
-    ends: F64
-    """`[keys, runs, 2]`: the smallest and the largest number, `inf` and `-inf` where the run has none of the key."""
+    seen: F64
+    """`[keys, runs, 4]`: the smallest and the largest number, `inf` and `-inf` where the run has none of the key; the
+    sum of the numbers and that of their squares."""
 
 
 @dataclass
@@ -274,12 +273,12 @@ class Recorder(Listener):
         self._firsts: Sequence[int] = (0,)
         self._samples = (0, 0)
         self._infinite_inputs: set[str] = set()
-        self._ends = self._no_ranges()
+        self._seen, self._constant_sums = self._nothing_seen(), np.zeros((len(self._keys), 2))
 
-    def _no_ranges(self) -> F64:
-        ends = np.empty((len(self._keys), len(self._firsts), 2))
-        ends[:] = inf, -inf
-        return ends
+    def _nothing_seen(self) -> F64:
+        seen = np.empty((len(self._keys), len(self._firsts), 4))
+        seen[:] = inf, -inf, 0.0, 0.0
+        return seen
 
     @property
     def keys(self) -> list[str]:
@@ -294,11 +293,15 @@ class Recorder(Listener):
         self._images = images or {}
         self._firsts, self._samples = firsts, (firsts[0], samples)
         self._infinite_inputs.clear()
-        self._ends = self._no_ranges()
+        self._seen, self._constant_sums = self._nothing_seen(), np.zeros((len(self._keys), 2))
 
-    def end(self) -> Ranges:
-        """What has begun has ended: the range of each key."""
-        return Ranges(self._keys, self._firsts, self._ends)
+    def end(self) -> RunFigures:
+        """What has begun has ended: the range and the sums of each key.
+
+        The sums of constants are added last, as in compiled code, which leaves constants to the interpreter.
+        """
+        self._seen[:, 0, 2:] += self._constant_sums
+        return RunFigures(self._keys, self._firsts, self._seen)
 
     def taken(self) -> dict[str, Statistics]:
         """The statistics of each key that was observed since the last call; of no numbers where it had no elements."""
@@ -313,41 +316,44 @@ class Recorder(Listener):
         value = self._slots.get(op)
         if value is None:
             return
-        owner, array, ends = op.operands[0].owner, results[0], self._ends[self._places[value.key]]
+        place = self._places[value.key]
+        owner, array, seen = op.operands[0].owner, results[0], self._seen[place]
         if op not in self._varying:
             # What no sample changes is counted once, or its weight would be that of the number of runs.
             if self._firsts[0] == 0:
-                self._add(owner, value, array, ends[:1])
-        elif len(ends) == 1 or not array.size:
-            self._add(owner, value, array, ends)
-        elif (place := self._images[op]) is not None:
-            repeats = place.repeats(array.shape)
-            assert array.size % (repeats * len(ends)) == 0, f"{array.shape} are no {repeats} times {len(ends)} runs"
-            self._add(owner, value, array, ends, repeats)
+                constant = np.array([[*seen[0, :2], *self._constant_sums[place]]])
+                self._add(owner, value, array, constant)
+                seen[0, :2], self._constant_sums[place] = constant[0, :2], constant[0, 2:]
+        elif len(seen) == 1 or not array.size:
+            self._add(owner, value, array, seen)
+        elif (images := self._images[op]) is not None:
+            repeats = images.repeats(array.shape)
+            assert array.size % (repeats * len(seen)) == 0, f"{array.shape} are no {repeats} times {len(seen)} runs"
+            self._add(owner, value, array, seen, repeats)
         else:  # the same in each run
-            for run in range(len(ends)):
-                self._add(owner, value, array, ends[run : run + 1])
+            for run in range(len(seen)):
+                self._add(owner, value, array, seen[run : run + 1])
 
     def _add_parts(self, op: Operation, operands: Sequence[Any]) -> None:
-        seen: dict[str, list[Array]] = {role: [] for role in self._parts[op]}
+        computed: dict[str, list[Array]] = {role: [] for role in self._parts[op]}
 
         def watch(role: str, part: Operation, results: Sequence[Any]) -> None:
-            if role in seen:
-                seen[role].append(results[0])
+            if role in computed:
+                computed[role].append(results[0])
 
         assert isinstance(op, NnOp)
         with np.errstate(all="ignore"):
             of_parts(op, *arguments_by(operand_layout(op), operands), watch=watch)
         for role, value in self._parts[op].items():  # all steps of a role at once, as counting takes longer than adding
-            if arrays := seen[role]:
+            if arrays := computed[role]:
                 whole = arrays[0] if len(arrays) == 1 else np.concatenate([each.reshape(-1) for each in arrays])
-                self._add(op, value, whole, self._ends[self._places[value.key]])
+                self._add(op, value, whole, self._seen[self._places[value.key]])
 
-    def _add(self, owner: Operation | Block, value: ObservedValue, values: Array, ends: F64, repeats: int = 1) -> None:
+    def _add(self, owner: Operation | Block, value: ObservedValue, values: Array, seen: F64, repeats: int = 1) -> None:
         if isinstance(owner, Block) and np.isinf(values).any():
             self._infinite_inputs.add(value.key)
         try:
-            value.add(values, ends, repeats)
+            value.add(values, seen, repeats)
         except NotANumberError as error:
             listed = ", ".join(f"'{key}'" for key in sorted(self._infinite_inputs))
             cause = f"; the input {listed} has infinities there" if listed else ""
@@ -367,21 +373,22 @@ class Recorder(Listener):
 
 @dataclass
 class Totals:
-    """Statistics of parts, merged; and averages of ranges over the runs, in their order."""
+    """Statistics of parts, merged; sums, and averages of ranges, over the runs in their order."""
 
     momentum: float
     statistics: dict[str, Statistics] = field(default_factory=dict[str, Statistics])
     ranges: dict[str, RunRanges] = field(default_factory=dict[str, RunRanges])
+    sums: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
     extremes: dict[str, Extremes] = field(default_factory=dict[str, Extremes])
-    _gathered: list[Ranges] = field(default_factory=list[Ranges])
+    _gathered: list[RunFigures] = field(default_factory=list[RunFigures])
     _waiting: int = 0
 
-    def add_runs(self, ranges: Ranges) -> None:
-        """The ranges of the next runs."""
-        if self._gathered and list(self._gathered[0].keys) != list(ranges.keys):
+    def add_runs(self, runs: RunFigures) -> None:
+        """The ranges and the sums of the next runs."""
+        if self._gathered and list(self._gathered[0].keys) != list(runs.keys):
             self._count()
-        self._gathered.append(ranges)
-        self._waiting += len(ranges.firsts)
+        self._gathered.append(runs)
+        self._waiting += len(runs.firsts)
         if self._waiting >= _RANGES:
             self._count()
 
@@ -390,14 +397,16 @@ class Totals:
         if not self._gathered:
             return
         firsts = [first for each in self._gathered for first in each.firsts]
-        ends = np.concatenate([each.ends for each in self._gathered], axis=1)
-        is_seen = ends[:, :, 0] <= ends[:, :, 1]
+        seen = np.concatenate([each.seen for each in self._gathered], axis=1)
+        is_seen = seen[:, :, 0] <= seen[:, :, 1]
         for place, key in enumerate(self._gathered[0].keys):
             runs = np.flatnonzero(is_seen[place])
             if not runs.size:
                 continue
             whole = runs.size == len(firsts)
-            found = ends[place] if whole else ends[place, runs]
+            figures = seen[place] if whole else seen[place, runs]
+            found, (total, squares) = figures[:, :2], self.sums.get(key, (0.0, 0.0))
+            self.sums[key] = sum_in_order(total, figures[:, 2]), sum_in_order(squares, figures[:, 3])
             self.extremes.setdefault(key, Extremes()).add_all(found, firsts if whole else [firsts[run] for run in runs])
             if key not in self.ranges:
                 self.ranges[key] = RunRanges(self.momentum)
@@ -423,4 +432,6 @@ class Totals:
             lows = np.where(is_seen, known.axis_minima, known.minimum)
             highs = np.where(is_seen, known.axis_maxima, known.maximum)
             batches = self.ranges[key].batches if known.count else None
-            yield key, replace(known, axis_minima=lows, axis_maxima=highs, batches=batches)
+            total, squares = self.sums.get(key, (0.0, 0.0))
+            moments = replace(known.moments, total=total, squares=squares)
+            yield key, replace(known, moments=moments, axis_minima=lows, axis_maxima=highs, batches=batches)

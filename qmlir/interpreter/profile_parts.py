@@ -1,9 +1,9 @@
-"""A part of a profile as bytes: the ranges of some runs, one by one, and the statistics of all of them.
+"""A part of a profile as bytes: the ranges and sums of some runs, one by one, and the statistics of all of them.
 
-Statistics merge exactly and in any order; averages over runs know their order, so the ranges of each run are kept. The
-bytes are a safetensors file, which holds nothing but numbers and text: ranges, counts and limits as arrays, the rest as
-JSON, in which numbers are exact. Bytes may come from a folder that anyone may have written: what is read has the types,
-shapes and bounds of what a run makes.
+Counts and histograms merge in any order; sums and averages depend on the order of the runs, so those of each run are
+kept. The bytes are a safetensors file, which holds nothing but numbers and text: ranges, sums, counts and limits as
+arrays, the rest as JSON. Bytes may come from a folder that anyone may have written: what is read has the types, shapes
+and bounds of what a run makes.
 """
 
 import json
@@ -21,7 +21,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.histogram import SMALLEST_EXPONENT, Histogram
 from qmlir.arithmetic.moments import Moments
 from qmlir.arithmetic.statistics import Statistics
-from qmlir.interpreter.observers import Ranges
+from qmlir.interpreter.observers import RunFigures
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.text.data import parse_data
 
@@ -30,20 +30,20 @@ _EMPTY = (math.inf, -math.inf)
 
 @dataclass(frozen=True)
 class ProfilePart:
-    """The ranges of some runs, in their order, and the statistics of all of them by key."""
+    """The ranges and sums of some runs, in their order, and the statistics of all of them, without sums, by key."""
 
-    ranges: Sequence[Ranges]
+    runs: Sequence[RunFigures]
     statistics: Mapping[str, Statistics]
 
     def to_bytes(self) -> bytes:
         """Everything, exactly."""
         arrays: dict[str, Array] = {}
         keys: list[list[str]] = []
-        for number, (names, group) in enumerate(groupby(self.ranges, lambda each: tuple(each.keys))):
+        for number, (names, group) in enumerate(groupby(self.runs, lambda each: tuple(each.keys))):
             parts = list(group)
             keys.append(list(names))
             arrays[f"firsts{number}"] = np.array([first for part in parts for first in part.firsts], np.int64)
-            arrays[f"ends{number}"] = np.concatenate([part.ends for part in parts], axis=1)
+            arrays[f"seen{number}"] = np.concatenate([part.seen for part in parts], axis=1)
         told: list[dict[str, Any]] = []
         for number, (key, known) in enumerate(self.statistics.items()):
             arrays[f"counts{number}"] = known.histogram.counts
@@ -52,8 +52,8 @@ class ProfilePart:
                 arrays[f"axis{number}"] = np.array([known.axis_minima, known.axis_maxima])
             told.append(
                 {
-                    "key": key, "moments": known.moments.to_dict(), "axis": known.axis, "kept": dict(known.kept),
-                    "infinities": list(known.infinities),
+                    "key": key, "count": known.count, "zeros": known.moments.zeros, "axis": known.axis,
+                    "kept": dict(known.kept), "infinities": list(known.infinities),
                     "histogram": [known.histogram.bins, known.histogram.exponent, known.histogram.first],
                 }
             )  # fmt: skip
@@ -66,7 +66,7 @@ class ProfilePart:
         try:
             arrays = load(content)
             told = parse_data(arrays["told"].tobytes(), "it", allow_nonfinite=True).value
-            ranges = [_ranges(keys, arrays, number) for number, keys in enumerate(told["keys"])]
+            runs = [_runs(keys, arrays, number) for number, keys in enumerate(told["keys"])]
             statistics = {
                 each["key"]: _statistics(each, arrays, number) for number, each in enumerate(told["statistics"])
             }
@@ -81,22 +81,22 @@ class ProfilePart:
             DiagnosticError,
         ) as error:
             raise text_error("it is not part of a profile; remove it and run again") from error
-        return ProfilePart(ranges, statistics)
+        return ProfilePart(runs, statistics)
 
     def is_of(self, keys: Collection[str], firsts: Sequence[int], bins: int) -> bool:
         """Whether it may be of runs with these first samples, of a module with these keys."""
-        seen = {key for each in self.ranges for key, ends in zip(each.keys, each.ends, strict=True) if _is_seen(ends)}
+        seen = {key for each in self.runs for key, runs in zip(each.keys, each.seen, strict=True) if _is_seen(runs)}
         return (
-            [first for each in self.ranges for first in each.firsts] == list(firsts)
-            and all(key in keys for each in self.ranges for key in each.keys)
+            [first for each in self.runs for first in each.firsts] == list(firsts)
+            and all(key in keys for each in self.runs for key in each.keys)
             and all(key in keys for key in self.statistics)
             and all(key in seen or not each.count for key, each in self.statistics.items())
             and all(each.histogram.bins == bins or not each.count for each in self.statistics.values())
         )
 
 
-def _is_seen(ends: Array) -> bool:
-    return bool((ends[:, 0] <= ends[:, 1]).any())
+def _is_seen(runs: Array) -> bool:
+    return bool((runs[:, 0] <= runs[:, 1]).any())
 
 
 def _expect(is_so: bool, what: str) -> None:
@@ -110,16 +110,18 @@ def _whole(number: Any, low: float = -math.inf, high: float = math.inf) -> int:
     return number
 
 
-def _ranges(told: Any, arrays: Mapping[str, Array], number: int) -> Ranges:
-    firsts, ends = arrays[f"firsts{number}"], arrays[f"ends{number}"]
+def _runs(told: Any, arrays: Mapping[str, Array], number: int) -> RunFigures:
+    firsts, seen = arrays[f"firsts{number}"], arrays[f"seen{number}"]
     _expect(type(told) is list, "keys")
     keys = cast(list[str], told)
     _expect(all(type(each) is str for each in keys), "keys")
     _expect(firsts.dtype == np.int64 and firsts.ndim == 1 and firsts.size > 0, "first samples")
-    _expect(ends.dtype == np.float64 and ends.shape == (len(keys), firsts.size, 2), "ranges")
-    is_empty = (ends[..., 0] == np.inf) & (ends[..., 1] == -np.inf)
-    _expect(bool((is_empty | (np.isfinite(ends).all(-1) & (ends[..., 0] <= ends[..., 1]))).all()), "ranges of numbers")
-    return Ranges(keys, firsts.tolist(), ends)
+    _expect(seen.dtype == np.float64 and seen.shape == (len(keys), firsts.size, 4), "ranges and sums")
+    lows, highs, totals, squares = np.moveaxis(seen, -1, 0)
+    is_empty = (lows == np.inf) & (highs == -np.inf) & (totals == 0) & (squares == 0)
+    is_some = np.isfinite(lows) & np.isfinite(highs) & (lows <= highs) & ~np.isnan(totals) & (squares >= 0)
+    _expect(bool((is_empty | is_some).all()), "ranges and sums of numbers")
+    return RunFigures(keys, firsts.tolist(), seen)
 
 
 def _histogram(told: Any, counts: Array, values: int) -> Histogram:
@@ -134,7 +136,7 @@ def _histogram(told: Any, counts: Array, values: int) -> Histogram:
 
 
 def _statistics(told: Mapping[str, Any], arrays: Mapping[str, Array], number: int) -> Statistics:
-    moments = Moments.from_dict(told["moments"])
+    moments = Moments(_whole(told["count"], 0), _whole(told["zeros"], 0, told["count"]))
     ends = arrays[f"range{number}"]
     _expect(ends.dtype == np.float64 and ends.shape == (2,), "a range")
     low, high = ends.tolist()

@@ -21,7 +21,7 @@ from qmlir.arithmetic.histogram import BINS
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.interpreter.interpreter import Interpreter
 from qmlir.interpreter.jobs import Begun, Job, ShippedModule, Workers, process_workers
-from qmlir.interpreter.observers import MOMENTUM, Ranges, Recorder, Totals
+from qmlir.interpreter.observers import MOMENTUM, Recorder, RunFigures, Totals
 from qmlir.interpreter.profile_parts import ProfilePart
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data, Run, Samples
@@ -56,7 +56,7 @@ class Machine(Protocol):
         """How many runs it likes to be given at once, at most."""
         ...
 
-    def run(self, runs: Sequence[Run]) -> Ranges:
+    def run(self, runs: Sequence[Run]) -> RunFigures:
         """Run for each. Raises `DiagnosticError` where that fails, and where a value is not a number."""
         ...
 
@@ -79,7 +79,7 @@ class Interpreted:
         """What the observers have observed."""
         return self.recorder.taken()
 
-    def run(self, runs: Sequence[Run]) -> Ranges:
+    def run(self, runs: Sequence[Run]) -> RunFigures:
         """Run once for one, and record what is observed."""
         (run,) = runs
         self.recorder.begin([run.first], run.samples)
@@ -111,7 +111,7 @@ def _run_in_threads(machines: Sequence[Machine], runs: Iterable[Run], totals: To
     for each in machines:
         free.put(each)
 
-    def work(piece: Sequence[Run]) -> Ranges:
+    def work(piece: Sequence[Run]) -> RunFigures:
         machine = free.get()
         try:
             return machine.run(piece)
@@ -119,7 +119,7 @@ def _run_in_threads(machines: Sequence[Machine], runs: Iterable[Run], totals: To
             free.put(machine)
 
     with ThreadPoolExecutor(len(machines)) as executor:
-        waiting = deque[tuple[int, Future[Ranges]]]()
+        waiting = deque[tuple[int, Future[RunFigures]]]()
         try:
             for piece in _pieces(runs, machines[0].at_once):
                 waiting.append((_samples_of(piece), executor.submit(work, piece)))
@@ -201,8 +201,8 @@ def _begin_profiling(made: _SharedWay) -> Begun:
     machine = make()
 
     def profile(runs: Sequence[Run]) -> bytes:
-        ranges = [machine.run(piece) for piece in _pieces(runs, machine.at_once)]
-        return ProfilePart(ranges, machine.taken()).to_bytes()
+        figures = [machine.run(piece) for piece in _pieces(runs, machine.at_once)]
+        return ProfilePart(figures, machine.taken()).to_bytes()
 
     return profile
 
@@ -248,7 +248,7 @@ def _run_by(
 
     for content in workers.map(Job(_begin_profiling, made, fits=fits), counted()):
         part = ProfilePart.from_bytes(content)
-        for each in part.ranges:
+        for each in part.runs:
             totals.add_runs(each)
         try:
             totals.add_statistics(part.statistics)

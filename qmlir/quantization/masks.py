@@ -5,13 +5,13 @@ A mask is added to the scores (0 where an element takes part, something hugely n
 larger than all differences between them. What it does is exact: an element takes part, or its probability is 0.
 
 A value is a mask by proof (constants, conditions, `1 - m` of a Boolean `m`), or by the recorded statistics: all values
-are 0, or lie below a gap. Moments and zeros are counted exactly, so that statistics prove what the samples had.
+are 0, or lie below a gap. Zeros are counted, and the sum of equal values is exact, so statistics prove what the samples
+had.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, TensorType, i1
@@ -246,11 +246,11 @@ class MaskReader:
                 return self._observed_bits(value)
 
     def _observed_bits(self, value: SSAValue) -> SSAValue | None:
-        """Of `0 <= v <= 1` the sums of `v` and of `v^2` are the same only if each `v` is 0 or 1. They are exact."""
+        """Of `0 <= v <= 1` that are not 0, the sum is their number only if each is 1: sums round no f32 near 1 up."""
         seen, op = _statistics(value), giver(value)
         if seen is None or not seen.count or any(seen.infinities) or seen.minimum < 0 or seen.maximum > 1:
             return None
-        if seen.moments.total != seen.moments.squares:
+        if seen.moments.total != seen.count - seen.moments.zeros:
             return None
         if isinstance(op, CastOp) and as_integer(element_of(op.input)) is not None:
             return self._above(op.input, 0)
@@ -371,7 +371,9 @@ class MaskReader:
             given = op.operands[0]
         if seen.minimum >= 0 and not seen.infinities[0] and not isinstance(given, BlockArgument):
             return None
-        is_one = not seen.infinities[0] and seen.moments.squares == Fraction(seen.minimum) * seen.moments.total
+        # No value is above 0: those below add up to their number times the minimum only if all equal it.
+        others = seen.count - seen.moments.zeros
+        is_one = not seen.infinities[0] and seen.moments.total == seen.minimum * others
         addend = seen.minimum if is_one and seen.minimum < 0 else None
         return ScoreMask(self._above(value, max(bound, _UNSEEN) / 2), bound, value, addend)
 

@@ -5,7 +5,7 @@ products read the state as it is. In floats the part changes nothing, so a profi
 of the states.
 """
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -122,7 +122,7 @@ def _give_range(parts: Sequence[ClipOp]) -> None:
     if not seen:
         return
     low, high = min(each.minimum for each in seen), max(each.maximum for each in seen)
-    known = {StatsAttr.of_statistics(each.statistics) for each in seen if each.statistics is not None}
+    known = dict.fromkeys(StatsAttr.of_statistics(each.statistics) for each in seen if each.statistics is not None)
     for part in parts:
         type_ = TensorType(calibrated_type(low, high, Float32Type()), shape_of(part.result))
         result = Rewriter.replace_value_with_new_type(part.result, type_)
@@ -130,7 +130,7 @@ def _give_range(parts: Sequence[ClipOp]) -> None:
             attach(result, _together(known))
 
 
-def _together(known: Set[StatsAttr]) -> StatsAttr | Statistics:
+def _together(known: Collection[StatsAttr]) -> StatsAttr | Statistics:
     """The statistics of all; several, as of a state and of the initial one, have no averages over batches."""
     if len(known) == 1:
         return next(iter(known))

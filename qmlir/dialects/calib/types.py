@@ -1,24 +1,37 @@
 """The statistics that profiling leaves on a value: `#calib.stats<min = …, max = …, mean = …, std = …, count = …>`.
 
-What calibrators need besides (sums, histogram, averages over batches) follows as bytes, `exact = "0x…"`, so that a
-module holds the recorded statistics of its values without loss: `StatsAttr.of_statistics` and `StatsAttr.statistics`.
-What observers of packages keep is JSON: `kept = "{…}"`. Infinities are counted apart from all of this.
+What calibrators need besides follows as a dictionary, `recorded = {…}`, so that a module holds the recorded statistics
+of its values without loss: `StatsAttr.of_statistics` and `StatsAttr.statistics`. It has the number of zeros, the sums
+of the values and of their squares, the histogram (most bins, exponent of their width, number of the first bin, counts),
+and if there are some the averages over batches and the number of infinities. The counts are dense elements: many of
+them leave the text as weights do. What observers of packages keep is JSON: `kept = "{…}"`.
 
-As bytes, whole numbers of any size take seven bits a byte, negative ones folded between the positive; a run of empty
-bins of the histogram is a zero and its length. Floats are f64, least byte first.
+Version 0.1 wrote `exact = "0x…"` instead, with exact sums: it is still read.
 """
 
 import json
+import math
 import struct
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import BytesAttr, IntAttr, StringAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BytesAttr,
+    DictionaryAttr,
+    FloatAttr,
+    IntAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    f64,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
@@ -26,59 +39,117 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.histogram import Histogram
-from qmlir.arithmetic.moments import Moments, dyadic_from_list, dyadic_to_list
+from qmlir.arithmetic.moments import Moments, sum_of
 from qmlir.arithmetic.statistics import BatchRanges, Statistics, Summary
 from qmlir.dialects.quant.syntax import parse_real, real_text
+from qmlir.ir.builtin_types import as_dense, dense
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.text.data import parse_data
+from qmlir.text.elements import dense_array
+from qmlir.text.weights import ExternalWeightsAttr
 
 _NUMBERS = ("min", "max", "mean", "std")
 
-
-FORMAT = 1
-"""The first byte: what the others mean."""
-
-_LARGEST_EXPONENT = 1 << 13
-"""Denominators of sums of squares of f64 are at most 2^2148; a larger one is not statistics."""
-
-_FLOAT = struct.Struct("<d")
-
 _KEPT = 4096
-"""Statistics that `unpack` keeps: those of a large model, each of a few kilobytes."""
+"""Statistics that `_read` keeps: those of a large model, each of a few kilobytes."""
+
+_MOST_BINS = 1 << 16
+
+_AGREEMENT = 1e-7
+"""How far mean and deviation of exact sums of version 0.1, and of their f64, may be apart, as a part of the range."""
+
+
+def _whole(number: int) -> IntegerAttr[Any]:
+    return IntegerAttr(number, i64)
+
+
+def _reals(numbers: Iterable[float]) -> ArrayAttr[Attribute]:
+    return ArrayAttr(FloatAttr(number, f64) for number in numbers)
+
+
+def recorded_of(
+    moments: Moments, histogram: Histogram, batches: BatchRanges | None, infinities: tuple[int, int] = (0, 0)
+) -> DictionaryAttr:
+    """All of these but the count, which is a field of its own."""
+    counts = histogram.counts.astype(np.int32 if histogram.counts.max(initial=0) < 1 << 31 else np.int64)
+    found: dict[str, Attribute] = {
+        "zeros": _whole(moments.zeros),
+        "sums": _reals([moments.total, moments.squares]),
+        "bins": _whole(histogram.bins),
+        "exponent": _whole(histogram.exponent),
+        "first": _whole(histogram.first),
+        "counts": dense(counts.tobytes(), TensorType(i32 if counts.itemsize == 4 else i64, [counts.size])),
+    }
+    if batches is not None:
+        numbers = (batches.momentum, *batches.totals, *batches.first, *batches.moving)
+        found["batches"] = ArrayAttr([_whole(batches.count), *_reals(numbers)])
+    if any(infinities):
+        found["infinities"] = ArrayAttr(map(_whole, infinities))
+    return DictionaryAttr(found)
+
+
+def _integer(value: Attribute | None, name: str) -> int:
+    if not isinstance(value, IntegerAttr):
+        raise ValueError(f"field '{name}' must be an integer")
+    return cast(IntegerAttr[Any], value).value.data
+
+
+def _array(value: Attribute | None, name: str, size: int) -> list[Attribute]:
+    found = list(cast(ArrayAttr[Attribute], value)) if isinstance(value, ArrayAttr) else []
+    if len(found) != size:
+        raise ValueError(f"field '{name}' must be a list of {size} numbers")
+    return found
+
+
+def _numbers(values: Sequence[Attribute], name: str) -> list[float]:
+    numbers = [cast(FloatAttr[Any], each).value.data for each in values if isinstance(each, FloatAttr)]
+    if len(numbers) != len(values) or not all(map(math.isfinite, numbers)):
+        raise ValueError(f"field '{name}' must have finite floats")
+    return numbers
+
+
+@lru_cache(maxsize=_KEPT)
+def _read(count: int, recorded: DictionaryAttr) -> tuple[Moments, Histogram, BatchRanges | None, tuple[int, int]]:
+    """What `recorded_of` was given, and the count. Raises `ValueError`.
+
+    Every pass between the profile and the decisions asks again: what was read last is kept.
+    """
+    fields = recorded.data
+    known = {name: _integer(fields.get(name), name) for name in ("zeros", "bins", "exponent", "first")}
+    total, squares = _numbers(_array(fields.get("sums"), "sums", 2), "sums")
+    counts = as_dense(fields["counts"]) if "counts" in fields else None
+    if counts is None or counts.get_element_type() not in (i32, i64) or len(counts.get_shape()) != 1:
+        raise ValueError("field 'counts' must be a list of dense i32 or i64")
+    array = dense_array(counts).astype(np.int64)
+    if array.size > _MOST_BINS or not -_MOST_BINS <= known["first"] <= _MOST_BINS or (array < 0).any():
+        raise ValueError(f"invalid histogram of {array.size} counts from bin {known['first']}")
+    array.flags.writeable = False
+    histogram = Histogram(known["bins"], known["exponent"], known["first"], array)
+    batches, infinities = None, (0, 0)
+    if "batches" in fields:
+        number, *others = _array(fields["batches"], "batches", 8)
+        momentum, *ends = _numbers(others, "batches")
+        pairs = ((ends[0], ends[1]), (ends[2], ends[3]), (ends[4], ends[5]))
+        batches = BatchRanges(momentum, _integer(number, "batches"), *pairs)
+    if "infinities" in fields:
+        low, high = (_integer(each, "infinities") for each in _array(fields["infinities"], "infinities", 2))
+        infinities = low, high
+    if unknown := sorted(fields.keys() - {*known, "sums", "counts", "batches", "infinities"}):
+        raise ValueError(f"unknown field '{unknown[0]}'")
+    return Moments(count, known["zeros"], total, squares), histogram, batches, infinities
+
+
+# --- Version 0.1 ------------------------------------------------------------------------------------------------------
 
 
 @dataclass
-class _Writer:
-    data: bytearray = field(default_factory=bytearray)
+class _OldReader:
+    """Reads `exact`: whole numbers of any size in seven bits a byte, signed ones folded, and f64, least byte first."""
 
-    def whole(self, number: int) -> None:
-        while number >= 0x80:
-            self.data.append(number & 0x7F | 0x80)
-            number >>= 7
-        self.data.append(number)
-
-    def signed(self, number: int) -> None:
-        self.whole(2 * number if number >= 0 else -2 * number - 1)
-
-    def real(self, number: float) -> None:
-        self.data += _FLOAT.pack(number)
-
-    def fraction(self, number: Fraction) -> None:
-        numerator, exponent = dyadic_to_list(number)
-        self.signed(numerator)
-        self.whole(exponent)
-
-
-@dataclass
-class _Reader:
     data: bytes
     place: int = 0
 
     def whole(self) -> int:
-        first = self.data[self.place]
-        if first < 0x80:  # most counts of a histogram are one byte
-            self.place += 1
-            return first
         end = self.place
         while self.data[end] & 0x80:
             end += 1
@@ -93,108 +164,54 @@ class _Reader:
         return -(folded + 1 >> 1) if folded & 1 else folded >> 1
 
     def real(self) -> float:
-        (number,) = _FLOAT.unpack_from(self.data, self.place)
-        self.place += _FLOAT.size
+        (number,) = struct.unpack_from("<d", self.data, self.place)
+        self.place += 8
         return number
 
-    def fraction(self) -> Fraction:
-        numerator, exponent = self.signed(), self.whole()
-        if exponent > _LARGEST_EXPONENT:
-            raise ValueError(f"invalid denominator of a sum: 2^{exponent}")
-        return dyadic_from_list([numerator, exponent])
+    def total(self) -> float:
+        return sum_of([self.signed(), self.whole()])
+
+    def counts(self) -> list[int]:
+        """The counts of a histogram: a run of empty bins is a zero and its length."""
+        size = self.whole()
+        if size > _MOST_BINS:
+            raise ValueError(f"invalid number of histogram bins: {size}")
+        counts: list[int] = []
+        while len(counts) < size:
+            count = self.whole()
+            counts += [count] if count else [0] * min(self.whole(), size)
+        return counts[:size]
 
 
-_HAS_BATCHES, _HAS_INFINITIES = 1, 2
-
-
-def pack(
-    moments: Moments, histogram: Histogram, batches: BatchRanges | None, infinities: tuple[int, int] = (0, 0)
-) -> bytes:
-    """What `unpack` reads. The count of the moments is a readable field, and left out."""
-    writer = _Writer()
-    writer.data.append(FORMAT)
-    writer.whole(moments.zeros)
-    for total in (moments.total, moments.sizes, moments.squares):
-        writer.fraction(total)
-    writer.whole(histogram.bins)
-    writer.signed(histogram.exponent)
-    writer.signed(histogram.first)
-    writer.whole(histogram.counts.size)
-    empty = 0
-    for count in histogram.counts.tolist():
-        if count == 0:
-            empty += 1
-            continue
-        if empty:
-            writer.whole(0)
-            writer.whole(empty)
-            empty = 0
-        writer.whole(count)
-    writer.whole((0 if batches is None else _HAS_BATCHES) | (_HAS_INFINITIES if any(infinities) else 0))
-    if batches is not None:
-        writer.real(batches.momentum)
-        writer.whole(batches.count)
-        for total in batches.totals:
-            writer.fraction(total)
-        for number in (*batches.first, *batches.moving):
-            writer.real(number)
-    for number in infinities if any(infinities) else ():
-        writer.whole(number)
-    return bytes(writer.data)
-
-
-def _counts(reader: _Reader) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    size = reader.whole()
-    if size > 1 << 16:
-        raise ValueError(f"invalid number of histogram bins: {size}")
-    counts = np.zeros(size, np.int64)
-    place = 0
-    while place < size:
-        count = reader.whole()
-        if count == 0:
-            place += reader.whole()
-            continue
-        counts[place] = count
-        place += 1
-    counts.flags.writeable = False
-    return counts
-
-
-@lru_cache(maxsize=_KEPT)
-def unpack(count: int, data: bytes) -> tuple[Moments, Histogram, BatchRanges | None, tuple[int, int]]:
-    """The moments of `count` values, the histogram, the averages over batches, the infinities. Raises `ValueError`.
-
-    Every pass between the profile and the decisions asks again: what was read last is kept.
-    """
+def _recorded_of_exact(count: int, data: bytes) -> DictionaryAttr:
+    """What the bytes of version 0.1 hold. Raises `ValueError`."""
+    if data[:1] != b"\1":
+        raise ValueError(f"expected format 01, but got {data[:1].hex() or 'nothing'}")
+    reader = _OldReader(data, 1)
     try:
-        if not data or data[0] != FORMAT:
-            raise ValueError(f"expected format {FORMAT:02x}, but got {data[:1].hex() or 'nothing'}")
-        reader = _Reader(data, 1)
-        zeros = reader.whole()
-        moments = Moments(count, zeros, reader.fraction(), reader.fraction(), reader.fraction())
-        histogram = Histogram(reader.whole(), reader.signed(), reader.signed(), _counts(reader))
-        batches, infinities = None, (0, 0)
-        has = reader.whole()
-        if has & _HAS_BATCHES:
+        zeros, total, _, squares = reader.whole(), reader.total(), reader.total(), reader.total()
+        bins, exponent, first = reader.whole(), reader.signed(), reader.signed()
+        histogram = Histogram(bins, exponent, first, np.array(reader.counts(), np.int64))
+        batches, infinities, has = None, (0, 0), reader.whole()
+        if has & 1:
             momentum, number = reader.real(), reader.whole()
-            totals = reader.fraction(), reader.fraction()
-            first, moving = ((reader.real(), reader.real()) for _ in range(2))
-            batches = BatchRanges(momentum, number, totals, first, moving)
-        if has & _HAS_INFINITIES:
+            pairs = (reader.total(), reader.total()), *((reader.real(), reader.real()) for _ in range(2))
+            batches = BatchRanges(momentum, number, *pairs)
+        if has & 2:
             infinities = reader.whole(), reader.whole()
-        if reader.place != len(data):
-            raise ValueError(f"{len(data) - reader.place} trailing bytes")
     except (IndexError, struct.error, OverflowError) as error:
         raise ValueError("unexpected end of data") from error
-    return moments, histogram, batches, infinities
+    if reader.place != len(data):
+        raise ValueError(f"{len(data) - reader.place} trailing bytes")
+    return recorded_of(Moments(count, zeros, total, squares), histogram, batches, infinities)
 
 
 @irdl_attr_definition
 class StatsAttr(ParametrizedAttribute):
     """Range, mean, standard deviation and count of the observed values, and the range for each index of one axis.
 
-    Numbers are f64 and print exactly; per-axis ranges are kept as bytes. `exact` is empty where no more is known, and
-    `kept` where no observer of a package ran.
+    Numbers are f64 and print exactly; per-axis ranges are kept as bytes. `recorded` is empty if no more is known, and
+    `kept` if no observer of a package ran.
     """
 
     name = "calib.stats"
@@ -204,7 +221,7 @@ class StatsAttr(ParametrizedAttribute):
     axis: IntAttr = param_def()
     minima: BytesAttr = param_def()
     maxima: BytesAttr = param_def()
-    exact: BytesAttr = param_def()
+    recorded: DictionaryAttr = param_def()
     kept: StringAttr = param_def()
 
     @staticmethod
@@ -213,28 +230,35 @@ class StatsAttr(ParametrizedAttribute):
         axis: int = -1,
         minima: npt.ArrayLike = (),
         maxima: npt.ArrayLike = (),
-        exact: bytes = b"",
+        recorded: DictionaryAttr | None = None,
         kept: Mapping[str, Any] | None = None,
     ) -> "StatsAttr":
         """The attribute of a summary, with the range for each index of `axis` where that is given."""
         numbers = [summary.minimum, summary.maximum, summary.mean, summary.deviation]
         fields = _bytes(numbers), IntAttr(summary.count), IntAttr(axis), _bytes(minima), _bytes(maxima)
-        return StatsAttr(*fields, BytesAttr(exact), StringAttr(json.dumps(kept, sort_keys=True) if kept else ""))
+        return StatsAttr(
+            *fields, recorded or DictionaryAttr({}), StringAttr(json.dumps(kept, sort_keys=True) if kept else "")
+        )
 
     @staticmethod
     def of_statistics(statistics: Statistics) -> "StatsAttr":
         """The attribute that holds all of `statistics`. Raises `ValueError` for statistics of no values."""
         axis = -1 if statistics.axis is None else statistics.axis
-        exact = pack(statistics.moments, statistics.histogram, statistics.batches, statistics.infinities)
+        recorded = recorded_of(statistics.moments, statistics.histogram, statistics.batches, statistics.infinities)
         ranges = statistics.axis_minima, statistics.axis_maxima
-        return StatsAttr.of(statistics.summary, axis, *ranges, exact, statistics.kept)
+        return StatsAttr.of(statistics.summary, axis, *ranges, recorded, statistics.kept)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the attribute holds more than a summary, and its counts were not left out of the text."""
+        return bool(self.recorded.data) and not isinstance(self.recorded.data.get("counts"), ExternalWeightsAttr)
 
     @property
     def statistics(self) -> Statistics:
         """What `of_statistics` was given. Raises `ValueError` where the attribute holds a summary alone."""
-        if not self.exact.data:
+        if not self.is_complete:
             raise ValueError("the statistics of these values were not stored, only their summary")
-        moments, histogram, batches, infinities = unpack(self.count.data, self.exact.data)
+        moments, histogram, batches, infinities = _read(self.count.data, self.recorded)
         axis = None if self.axis.data < 0 else self.axis.data
         low, high, *_ = np.frombuffer(self.numbers.data, dtype="<f8").tolist()
         ranges = self.axis_minima, self.axis_maxima
@@ -285,22 +309,24 @@ class StatsAttr(ParametrizedAttribute):
             raise VerifyException("axis and per-axis ranges must be given together")
         if (self.axis_minima > self.axis_maxima).any():
             raise VerifyException("each per-axis minimum must be at most its maximum")
-        if self.exact.data:
-            self._verify_exact()
-        elif self.kept.data:
-            raise VerifyException("data kept by observers requires exact statistics")
+        if self.is_complete:
+            self._verify_recorded()
+        elif self.kept.data and not self.recorded.data:
+            raise VerifyException("data kept by observers requires recorded statistics")
 
-    def _verify_exact(self) -> None:
+    def _verify_recorded(self) -> None:
         try:
             statistics = self.statistics
         except ValueError as error:
-            raise VerifyException(f"cannot decode the exact statistics: {error}") from error
-        if statistics.summary != self.summary:
-            raise VerifyException(f"the exact statistics contradict the summary: they give {statistics.summary}")
+            raise VerifyException(f"cannot decode the recorded statistics: {error}") from error
         if statistics.histogram.total != self.count.data:
             raise VerifyException(
                 f"the histogram must count all {self.count.data} values, but counts {statistics.histogram.total}"
             )
+        summary, tolerance = self.summary, _AGREEMENT * max(-self.summary.minimum, self.summary.maximum)
+        found = statistics.mean - summary.mean, statistics.deviation - summary.deviation
+        if not all(abs(each) <= tolerance for each in found):
+            raise VerifyException(f"the recorded statistics contradict the summary: they give {statistics.summary}")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -312,7 +338,7 @@ class StatsAttr(ParametrizedAttribute):
             parser.parse_keyword("count")
             parser.parse_punctuation("=")
             count = parser.parse_integer(False)
-            axis, minima, maxima, exact, kept = -1, [], [], b"", ""
+            axis, minima, maxima, recorded, kept = -1, [], [], DictionaryAttr({}), ""
             is_more = parser.parse_optional_punctuation(",") is not None
             if is_more and parser.parse_optional_keyword("axis") is not None:
                 parser.parse_punctuation("=")
@@ -320,13 +346,13 @@ class StatsAttr(ParametrizedAttribute):
                 minima, maxima = (_parse_list(parser, name) for name in ("mins", "maxs"))
                 is_more = parser.parse_optional_punctuation(",") is not None
             if is_more:
-                exact = _parse_exact(parser)
+                recorded = _parse_recorded(parser, count)
                 if parser.parse_optional_punctuation(",") is not None:
                     parser.parse_keyword("kept")
                     parser.parse_punctuation("=")
                     kept = parser.parse_str_literal()
-        known = [_bytes(numbers), IntAttr(count), IntAttr(axis), _bytes(minima), _bytes(maxima), BytesAttr(exact)]
-        return [*known, StringAttr(kept)]
+        known = [_bytes(numbers), IntAttr(count), IntAttr(axis), _bytes(minima), _bytes(maxima)]
+        return [*known, recorded, StringAttr(kept)]
 
     def print_parameters(self, printer: Printer) -> None:
         numbers = np.frombuffer(self.numbers.data, dtype="<f8").tolist()
@@ -336,10 +362,11 @@ class StatsAttr(ParametrizedAttribute):
             fields.append(f"axis = {self.axis.data}")
             for name, values in (("mins", self.axis_minima), ("maxs", self.axis_maxima)):
                 fields.append(f"{name} = [{', '.join(map(real_text, values.tolist()))}]")
-        if self.exact.data:
-            fields.append(f'exact = "0x{self.exact.data.hex().upper()}"')
         with printer.in_angle_brackets():
             printer.print_string(", ".join(fields))
+            if self.recorded.data:
+                printer.print_string(", recorded = ")
+                printer.print_attribute(self.recorded)
             if self.kept.data:
                 printer.print_string(", kept = ")
                 printer.print_string_literal(self.kept.data)
@@ -362,14 +389,21 @@ def _parse_list(parser: AttrParser, name: str) -> list[float]:
     return parser.parse_comma_separated_list(AttrParser.Delimiter.SQUARE, lambda: parse_real(parser))
 
 
-def _parse_exact(parser: AttrParser) -> bytes:
-    parser.parse_keyword("exact")
+def _parse_recorded(parser: AttrParser, count: int) -> DictionaryAttr:
+    if parser.parse_optional_keyword("exact") is None:
+        parser.parse_keyword("recorded")
+        parser.parse_punctuation("=")
+        return DictionaryAttr(parser.parse_optional_dictionary_attr_dict())
     parser.parse_punctuation("=")
     position = parser.pos
     text = parser.parse_str_literal()
     try:
-        if not text.startswith("0x") or not text[2:]:
-            raise ValueError
-        return bytes.fromhex(text[2:])
+        data = bytes.fromhex(text.removeprefix("0x"))
     except ValueError:
+        data = b""
+    if not text.startswith("0x") or not data:
         parser.raise_error("expected a string of hexadecimal digits starting with 0x", position)
+    try:
+        return _recorded_of_exact(count, data)
+    except ValueError as error:
+        parser.raise_error(f"cannot decode the exact statistics: {error}", position)

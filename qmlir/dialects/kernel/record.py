@@ -10,6 +10,7 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     opt_result_def,
     prop_def,
@@ -43,6 +44,9 @@ class RecordOp(IRDLOperation, DestinationStyle):
     A record has a histogram of so many `bins`, and with an `axis` the range of each of its indices. Without one, the
     order of the elements does not matter, nor do the axes that they stand along. On tensors the result is the records
     after it, on memory they are written in place.
+
+    With `runs`, a number of runs and the elements of each, the input is one-dimensional and begins with the elements of
+    one run after the other. The range and the sums of each run, four words, follow the record.
     """
 
     name = "kernel.record"
@@ -50,23 +54,26 @@ class RecordOp(IRDLOperation, DestinationStyle):
     input = operand_def()
     place = operand_def()
     records = operand_def()
+    runs = opt_operand_def()
     bins = prop_def(IntegerAttr)
     axis = opt_prop_def(IntegerAttr)
     result = opt_result_def()
 
     assembly_format = (
-        "$input `at` $place `in` $records `bins` $bins (`axis` $axis^)? attr-dict "
-        "`:` type($input) `,` type($place) `,` type($records) (`->` type($result)^)?"
+        "$input `at` $place `in` $records (`runs` $runs^)? `bins` $bins (`axis` $axis^)? attr-dict "
+        "`:` type($input) `,` type($place) `,` type($records) (`,` type($runs)^)? (`->` type($result)^)?"
     )
     traits = traits_def(_AddsToMemory())
 
     PLACE: ClassVar = TensorType(i64, [1])
 
     @staticmethod
-    def of(value: SSAValue, place: SSAValue, records: SSAValue, bins: int, axis: int | None) -> "RecordOp":
+    def of(
+        value: SSAValue, place: SSAValue, records: SSAValue, bins: int, axis: int | None, runs: SSAValue | None = None
+    ) -> "RecordOp":
         """The operation on tensors."""
         return RecordOp.build(
-            operands=[value, place, records],
+            operands=[value, place, records, runs],
             properties={"bins": IntegerAttr(bins, i64), **({} if axis is None else {"axis": IntegerAttr(axis, i64)})},
             result_types=[[records.type]],
         )
@@ -85,7 +92,7 @@ class RecordOp(IRDLOperation, DestinationStyle):
 
     def on_memory(self, memory: Callable[[SSAValue], SSAValue], outs: Sequence[SSAValue]) -> Operation:
         return RecordOp.build(
-            operands=[memory(self.input), memory(self.place), outs[0]],
+            operands=[memory(self.input), memory(self.place), outs[0], memory(self.runs) if self.runs else None],
             properties=dict(self.properties),
             attributes=dict(self.attributes),
             result_types=[[]],
@@ -116,16 +123,24 @@ class RecordOp(IRDLOperation, DestinationStyle):
                 raise VerifyException(f"per-axis ranges require a static size along axis {axis}")
         if self.layout.words > words[0]:
             raise VerifyException(f"expected records of at least {self.layout.words} words, but got {words[0]}")
+        if self.runs is not None and (shaped(self.runs) != ((2,), i64) or len(shape) != 1 or self.axis is not None):
+            raise VerifyException(
+                f"runs require two i64, a 1-D input and no axis, but got '{self.runs.type}' and '{self.input.type}'"
+            )
 
 
-def _record(op: RecordOp, x: Array, place: Array, records: Array) -> tuple[Array, ...]:
-    layout, first = op.layout, int(place[0])
-    after = layout.added(np.ascontiguousarray(records[first : first + layout.words]), x)
+def _record(op: RecordOp, x: Array, place: Array, records: Array, runs: Array | None = None) -> tuple[Array, ...]:
     if op.result is None:
         check_writable(records, op.records.type)
-        records[first : first + layout.words] = after
-        return ()
-    return (np.concatenate([records[:first], after, records[first + layout.words :]]),)
+    else:
+        records = records.copy()
+    layout, first = op.layout, int(place[0])
+    words = records[first:]
+    if runs is None:
+        words[: layout.words] = layout.added(np.ascontiguousarray(words[: layout.words]), x)
+    else:
+        layout.add_runs(words, x, *map(int, runs))
+    return () if op.result is None else (records,)
 
 
 EVALUATORS: dict[type[Operation], Evaluator] = {RecordOp: _record}

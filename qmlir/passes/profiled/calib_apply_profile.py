@@ -78,10 +78,14 @@ class CalibApplyProfile(TakesValues):
     ```mlir
     !x = !quant.calibrated<f32<-1.0:2.0>>
     #x = #calib.stats<min = -1.0, max = 2.0, mean = 0.40625, std = 0.8654614015078893, count = 8,
-                      exact = "0x01021A022E02EA010408010307010102010200010100">
+                      recorded = {zeros = 2 : i64, sums = [3.25 : f64, 7.3125 : f64], bins = 8 : i64,
+                                  exponent = -1 : i64, first = -2 : i64,
+                                  counts = dense<[1, 1, 2, 1, 2, 0, 1]> : tensor<7xi32>}>
     !y = !quant.calibrated<f32<0.0:2.0>>
     #y = #calib.stats<min = 0.0, max = 2.0, mean = 0.5625, std = 0.6817945071647321, count = 8,
-                      exact = "0x01041201120132020801000504010200010100">
+                      recorded = {zeros = 4 : i64, sums = [4.5 : f64, 6.25 : f64], bins = 8 : i64,
+                                  exponent = -1 : i64, first = 0 : i64,
+                                  counts = dense<[4, 1, 2, 0, 1]> : tensor<5xi32>}>
     func.func @main(%x: tensor<1x4x!x> {nn.name = "x", calib.stats = #x}) -> tensor<1x4x!y> {
       %0 = nn.relu %x : (tensor<1x4x!x>) -> tensor<1x4x!y> {origin = "relu1", calib.stats = #y}
       func.return %0 : tensor<1x4x!y>

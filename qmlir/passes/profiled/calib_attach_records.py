@@ -105,12 +105,12 @@ class CalibAttachRecords(ModulePass):
     After:
 
     ```mlir
-    func.func @main(%x: tensor<1x4xf32> {nn.name = "x"}, %0: tensor<2103xi64> {nn.name = "calib.records"})
-        -> (tensor<1x4xf32>, tensor<2103xi64> {nn.name = "calib.records_after"}) {
+    func.func @main(%x: tensor<1x4xf32> {nn.name = "x"}, %0: tensor<2060xi64> {nn.name = "calib.records"})
+        -> (tensor<1x4xf32>, tensor<2060xi64> {nn.name = "calib.records_after"}) {
       %1 = arith.constant dense<0> : tensor<1xi64>
       %2 = kernel.record %x at %1 in %0 bins 2048 : i64
-          : tensor<1x4xf32>, tensor<1xi64>, tensor<2103xi64> -> tensor<2103xi64>
-      func.return %x, %2 : tensor<1x4xf32>, tensor<2103xi64>
+          : tensor<1x4xf32>, tensor<1xi64>, tensor<2060xi64> -> tensor<2060xi64>
+      func.return %x, %2 : tensor<1x4xf32>, tensor<2060xi64>
     }
     ```
     """

@@ -132,7 +132,7 @@ def stats_of(value: SSAValue) -> StatsAttr | None:
 def statistics_of(value: SSAValue) -> Statistics | None:
     """The statistics beside `value`, `None` where there are none, or only a summary."""
     known = stats_of(value)
-    return known.statistics if known is not None and known.exact.data else None
+    return known.statistics if known is not None and known.is_complete else None
 
 
 @dataclass

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.moments import sum_of
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import plain_type
@@ -126,17 +127,18 @@ def model_digest(module: ModuleOp) -> ModelDigest:
 #
 # A profile holds recorded statistics of each value by its key (ranges, sums, histograms), and never scales: schemes
 # and calibrators are chosen later. In the file keys are sorted, each value is a block, numbers are exact. What is
-# derived (mean, std) is there for the reader, and must agree with the sums.
+# derived (mean, std) is there for the reader, and must agree with the sums. Files of version 1, with exact sums, are
+# read, too.
 
 FORMAT = "qmlir-profile"
-VERSION = 1
+VERSION, OLD_VERSION = 2, 1
 
 _EXTREME_SAMPLES = "extreme_samples"
 
 _HEAD = ("value", "minimum", "maximum", "mean", "deviation")
 
-_LARGEST_EXPONENT = 1 << 13
-"""Denominators of sums of squares of f64 are at most 2^2148."""
+_AGREEMENT = 1e-7
+"""How far mean and deviation of exact sums, and of their f64, may be apart, as a part of the largest magnitude."""
 
 
 class ProfileError(ValueError):
@@ -270,15 +272,18 @@ class Profile(Readable):
         head = cast(dict[str, Any], found)
         if head["format"] != FORMAT:
             raise ProfileError(f"format must be '{FORMAT}', but got {head['format']!r}")
-        if head.get("version") != VERSION:
-            raise ProfileError(f"unsupported version {head.get('version')!r} (this qmlir reads version {VERSION})")
+        version_ = head.get("version")
+        if version_ not in (OLD_VERSION, VERSION):
+            raise ProfileError(
+                f"unsupported version {version_!r} (this qmlir reads versions {OLD_VERSION} and {VERSION})"
+            )
         model, values = _of_type(head, "model", dict), _of_type(head, "values", dict)
         digest = ModelDigest(_of_type(model, "structure", str), _of_type(model, "weights", str))
         samples = _of_type(head, "samples", int)
         if samples < 0:
             raise ProfileError(f"samples must be >= 0, but got {samples}")
         extremes = {key: known for key, entry in values.items() if (known := _extreme_samples(key, entry))}
-        statistics = {key: _statistics(key, entry) for key, entry in values.items()}
+        statistics = {key: _statistics(key, entry, is_old=version_ == OLD_VERSION) for key, entry in values.items()}
         passes, tool = _of_type(head, "passes", str), _of_type(head, "tool", str)
         return Profile(digest, samples, statistics, passes, tool, extremes)
 
@@ -337,12 +342,14 @@ def _extreme_samples(key: str, entry: Any) -> tuple[int, int] | None:
     return numbers[0], numbers[1]
 
 
-def _statistics(key: str, entry: Any) -> Statistics:
+def _statistics(key: str, entry: Any, *, is_old: bool) -> Statistics:
     try:
         if not isinstance(entry, dict):
             raise ProfileError(f"expected an object, but got {type(entry).__name__}")
         given = {name: each for name, each in cast(dict[str, Any], entry).items() if name != _EXTREME_SAMPLES}
         _check_sums(given)
+        if is_old:
+            given = _with_float_sums(given)
         missing: dict[str, Any] = {
             "axis": None, "axis_minima": [], "axis_maxima": [], "batches": None, "kept": {}, "infinities": [0, 0],
         }  # fmt: skip
@@ -351,6 +358,8 @@ def _statistics(key: str, entry: Any) -> Statistics:
         expected = _entry(statistics)
     except (ValueError, OverflowError, ZeroDivisionError) as error:
         raise ProfileError(f"value '{key}': {' '.join(str(error).split())}") from error
+    if is_old:
+        _check_derived(key, given, expected)
     for name in sorted({*given, *expected}):
         if given.get(name) != expected.get(name):
             raise ProfileError(f"value '{key}': field \"{name}\" contradicts the other fields")
@@ -358,15 +367,31 @@ def _statistics(key: str, entry: Any) -> Statistics:
 
 
 def _check_sums(entry: dict[str, Any]) -> None:
-    """Refuse exponents that no sum has, before a number of so many bits is made."""
+    """Refuse sums that are none, before a number of so many bits is made."""
     moments, batches = _of_type(entry, "moments", dict), entry.get("batches")
-    sums = [moments.get(name) for name in ("total", "sizes", "squares")]
+    sums = [moments.get(name) for name in ("total", "squares")]
     if batches is not None:
         sums += _of_type(_of_type(entry, "batches", dict), "totals", list)
     for each in sums:
-        parts = cast(list[Any], each) if isinstance(each, list) else []
-        if len(parts) != 2 or not all(type(part) is int for part in parts) or not 0 <= parts[1] < _LARGEST_EXPONENT:
-            raise ProfileError(f"a sum must be a whole number and an exponent, but got {_json(each)[:40]}")
+        sum_of(each)
+
+
+def _with_float_sums(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry of version 1 as one of today: sums are floats, and there is none of sizes."""
+    moments = {name: each for name, each in entry["moments"].items() if name != "sizes"}
+    moments |= {name: sum_of(moments[name]) for name in ("total", "squares")}
+    if (batches := entry.get("batches")) is not None:
+        return {**entry, "moments": moments, "batches": {**batches, "totals": [*map(sum_of, batches["totals"])]}}
+    return {**entry, "moments": moments}
+
+
+def _check_derived(key: str, given: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Check mean and deviation of exact sums, and let `given` have those of their f64."""
+    for name in {"mean", "std"} & given.keys() & expected.keys():
+        low, high = cast(list[float], expected["range"])
+        if not abs(given[name] - expected[name]) <= _AGREEMENT * max(-low, high):
+            raise ProfileError(f"value '{key}': field \"{name}\" contradicts the other fields")
+        given[name] = expected[name]
 
 
 def _check(statistics: Statistics) -> None:
@@ -380,9 +405,10 @@ def _check(statistics: Statistics) -> None:
         raise ValueError(f"count must be >= 1, but got {moments.count}")
     if not isfinite(statistics.minimum) or not isfinite(statistics.maximum):
         raise ValueError("range must be finite")
-    if not statistics.minimum <= statistics.mean <= statistics.maximum:
+    slack = _AGREEMENT * max(-statistics.minimum, statistics.maximum)  # for roundings of the sum
+    if not statistics.minimum - slack <= moments.mean <= statistics.maximum + slack:
         raise ValueError(
-            f"mean must lie in the range [{statistics.minimum}, {statistics.maximum}], but got {statistics.mean}"
+            f"mean must lie in the range [{statistics.minimum}, {statistics.maximum}], but got {moments.mean}"
         )
     if (histogram.counts < 0).any():
         raise ValueError(f"histogram counts must be >= 0, but got {int(histogram.counts.min())}")

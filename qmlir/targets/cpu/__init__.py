@@ -6,7 +6,5 @@ from qmlir.lazy import attached
 
 if TYPE_CHECKING:
     from qmlir.targets.cpu.lowering import write_program as write_program
-    from qmlir.targets.cpu.runtime.operations.records import Recording as Recording
-    from qmlir.targets.cpu.runtime.operations.records import provide_records as provide_records
 else:
     __getattr__, __dir__ = attached(__name__)

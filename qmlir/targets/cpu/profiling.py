@@ -7,29 +7,29 @@ Where compiling takes longer than it saves, the interpreter computes, on many sa
 independent, and compiled code, which is the same for all models, does what takes most of its time: it records.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp
-from xdsl.dialects.func import ReturnOp
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, TensorType, f32, i64
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.records import RecordLayout
+from qmlir.arithmetic.records import NANS, RUN_WORDS, RecordLayout
 from qmlir.arithmetic.schemes import F64, I64
 from qmlir.arithmetic.statistics import NotANumberError, Statistics
 from qmlir.dialects.calib.ops import ObserveOp
+from qmlir.dialects.kernel.record import RecordOp
 from qmlir.interpreter.interpreter import Interpreter
-from qmlir.interpreter.observers import Images, ObservedValue, Ranges, Recorder, depends_on_data
+from qmlir.interpreter.observers import Images, ObservedValue, Recorder, RunFigures, depends_on_data
 from qmlir.interpreter.profiling import Interpreted, Machine, RunOptions, Way
 from qmlir.interpreter.samples import Run, Samples
-from qmlir.ir.builtin_types import sizes_of
+from qmlir.ir.builtin_types import dense, sizes_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, op_error, text_error
 from qmlir.ir.interfaces import MultipliesAndAdds, volume
 from qmlir.passes.profiled.calib_attach_records import AFTER, attach_records
@@ -37,8 +37,8 @@ from qmlir.passmanager.manager import run_pipeline
 from qmlir.quantization.profiles.keys import open_composites
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.padding.batch import observed_images
-from qmlir.targets import cpu
-from qmlir.targets.cpu.compiler import compile_module
+from qmlir.targets.cpu.compiler import Program, compile_module
+from qmlir.targets.cpu.emitters.emitter import NUMBA
 
 
 def _observers(module: ModuleOp) -> list[ObserveOp]:
@@ -123,7 +123,7 @@ class _Sizes:
 
 @dataclass(frozen=True)
 class CompiledProfiling:
-    """Makes machines of modules with observers that run, or record, in compiled code; `progress` as in `compile`."""
+    """Makes faster machines of modules with observers than the interpreter is; `progress` as in `compile`."""
 
     progress: IO[str] | None = None
 
@@ -131,7 +131,7 @@ class CompiledProfiling:
         """The interpreter, the interpreter with compiled records, on many samples at a time, and compiled code."""
         sizes = _Sizes.of(module, options, run)
         batch = _batch_of(samples)
-        at_once = max(int(_ELEMENTS / max(sizes.largest, 1)), 1) if batch else 1
+        at_once = min(max(int(_ELEMENTS / max(sizes.largest, 1)), 1), _MOST_RUNS) if batch else 1
         taken = _OPERATION * sizes.operations
         products = _PRODUCT * sizes.products
         return [
@@ -139,7 +139,7 @@ class CompiledProfiling:
             Way(
                 _RECORDING,
                 taken / at_once + products + _RECORDED * sizes.elements,
-                partial(_recording, module, options, run, batch, at_once),
+                partial(_batched, module, options, run, batch, at_once),
             ),
             Way(
                 _COMPILING + _COMPILED_OPERATION * sizes.operations,
@@ -157,39 +157,74 @@ def _batch_of(samples: Samples) -> dict[str, int]:
     return known if is_open else {}
 
 
+_LLVM = "llvm"
+"""The emitter that compiles in half of the time that numba takes; only numba compiles custom kernels."""
+
+_MOST_ELEMENTS, _MOST_RUNS = 1 << 24, 1 << 10
+"""The elements and the runs that `_Recording` takes at a time."""
+
+
+@lru_cache
+def _recording_program(bins: int) -> Program:
+    """The program of a `kernel.record` of any number of runs: the same for all values of all models."""
+    elements, sizes = TensorType(f32, [_MOST_ELEMENTS]), TensorType(i64, [2])
+    records = TensorType(i64, [RecordLayout(bins).words + RUN_WORDS * _MOST_RUNS])
+    function = FuncOp("main", ((elements, sizes, records), (records,)))
+    values, runs, before = function.body.block.args
+    place = arith.ConstantOp(dense(bytes(8), RecordOp.PLACE), RecordOp.PLACE)
+    after = RecordOp.of(values, place.result, before, bins, None, runs)
+    function.body.block.add_ops([place, after, ReturnOp(after)])
+    return compile_module(ModuleOp([function]), emitter=_LLVM)
+
+
+class _Recording:
+    """Adds values to records in compiled code. One thread at a time may use it."""
+
+    def __init__(self, bins: int) -> None:
+        self._program, self._layout = _recording_program(bins), RecordLayout(bins)
+        self._values = np.empty(_MOST_ELEMENTS, np.float32)
+        self._words = np.empty(self._layout.words + RUN_WORDS * _MOST_RUNS, np.int64)
+
+    def add(self, values: Array, record: I64) -> F64:
+        """Add f32, `[runs, elements]`, to a record; the range and the sums of each run, `[runs, 4]`."""
+        runs, size = values.shape
+        self._values[: values.size].reshape(values.shape)[:] = values
+        self._words[: record.size] = record
+        self._program([self._values, np.array([runs, size]), self._words], {"output0": self._words})
+        record[:] = self._words[: record.size]
+        return self._words[record.size :][: RUN_WORDS * runs].view(np.float64).reshape(runs, RUN_WORDS)
+
+
 class _Recorded(ObservedValue):
     """Statistics of a key, of which those of f32 are added up by compiled code."""
 
-    def __init__(self, recording: cpu.Recording, *of: Any) -> None:
-        super().__init__(*of)
-        self._recording = recording
+    def __init__(self, recording: _Recording, key: str, axis: int | None, bins: int, observers: Sequence[str]) -> None:
+        super().__init__(key, axis, bins, observers)
+        self._recording, self._layout = recording, RecordLayout(bins)
         self._record: I64 | None = None
-        self._layout = RecordLayout(self.bins, self.axis)
 
-    def add(self, values: Array, ends: F64, repeats: int = 1) -> None:
-        if values.dtype != np.float32 or self.observers or not values.size:
-            super().add(values, ends, repeats)
+    def add(self, values: Array, seen: F64, repeats: int = 1) -> None:
+        is_taken = values.dtype == np.float32 and 0 < values.size <= _MOST_ELEMENTS and len(seen) <= _MOST_RUNS
+        if not is_taken or self.observers:
+            super().add(values, seen, repeats)
             return
-        array = np.ascontiguousarray(values)
+        self.is_reached = True
         if self._record is None:
-            indices = 0 if self.axis is None else array.shape[self.axis]
-            self._layout = RecordLayout(self.bins, self.axis, indices)
             self._record = self._layout.empty()
-        elif self.axis is not None and array.shape[self.axis] != self._layout.indices:
-            known, found = self._layout.indices, array.shape[self.axis]
-            raise ValueError(f"must have one size along axis {self.axis}, but got {known} and {found}")
-        inner = 1 if self.axis is None else math.prod(array.shape[self.axis + 1 :])
-        self._recording.add(array, self._record, inner)
-        if self._layout.nans(self._record):
-            raise NotANumberError(array)
-        self._recording.widen_ranges(array, repeats, ends)
+        runs = values.reshape(repeats, len(seen), -1).swapaxes(0, 1).reshape(len(seen), -1)
+        found = self._recording.add(runs, self._record)
+        if self._record[NANS]:
+            raise NotANumberError(values)
+        if self.axis is not None:
+            self.add_along(values, self.axis)
+        seen[:, 0], seen[:, 1] = np.minimum(seen[:, 0], found[:, 0]), np.maximum(seen[:, 1], found[:, 1])
+        seen[:, 2:] += found[:, 2:]
 
     def taken(self) -> Statistics:
-        known = super().taken()
         if self._record is not None:
-            known = known.merged(self._layout.statistics(self._record))
+            self.statistics = self.statistics.merged(self._layout.statistics(self._record))
             self._record = None
-        return known
+        return super().taken()
 
 
 def _images_in(module: ModuleOp, options: RunOptions, run: Run, batch: Mapping[str, int]) -> Images | None:
@@ -212,44 +247,39 @@ def _shapes_of(run: Run) -> _Shapes:
     return tuple(each.shape for each in run.arguments)
 
 
-def _recording(
+def _batched(
     module: ModuleOp, options: RunOptions, run: Run, batch: Mapping[str, int], at_once: int
-) -> Callable[[], Machine] | None:
-    """What makes a machine that records in compiled code; `None`, with a remark, where there is no place to keep it."""
-    try:
-        cpu.Recording()
-    except RuntimeError as error:  # numba's: compiling it for each process would take longer than it saves
-        emit(Diagnostic(Severity.REMARK, f"statistics are not recorded in compiled code: {error}"))
-        return None
+) -> Callable[[], Machine]:
+    """A function that makes a machine that runs up to `at_once` samples at a time, if they are independent."""
     is_known = at_once > 1 and _images_in(module, options, run, batch) is not None
-    return partial(RecordingMachine, module, options, batch, at_once if is_known else 1)
+    return partial(BatchedMachine, module, options, batch, at_once if is_known else 1)
 
 
-class RecordingMachine:
+class BatchedMachine:
     """The interpreter on several samples at a time, with records in compiled code. One thread at a time may use it.
 
     Samples of one shape go together where none has to do with another, `batch` being the axis of each input.
-    Everything that is not a sum of products has the bits that a sample alone has, and the range of each sample is
-    known. A value that is not a number is found once more, alone.
+    Everything that is not a sum of products has the bits that a sample alone has, and the range and the sums of each
+    sample are known. A value that is not a number is found once more, alone.
     """
 
     def __init__(self, module: ModuleOp, options: RunOptions, batch: Mapping[str, int], at_once: int) -> None:
         self.at_once = at_once
         self._module, self._options, self._batch = module, options, batch
-        self._recorder = Recorder(module, bins=options.bins, kind=partial(_Recorded, cpu.Recording()))
+        self._recorder = Recorder(module, bins=options.bins, kind=partial(_Recorded, _Recording(options.bins)))
         self._interpreter = Interpreter(module, [self._recorder])
         self._images: dict[_Shapes, Images | None] = {}
 
-    def run(self, runs: Sequence[Run]) -> Ranges:
+    def run(self, runs: Sequence[Run]) -> RunFigures:
         """Run for each; those of one shape that follow each other go together."""
-        parts: list[Ranges] = []
+        parts: list[RunFigures] = []
         for shapes, group in groupby(runs, _shapes_of):
             listed = list(group)
             images = self._images_of(shapes, listed[0]) if len(listed) > 1 else None
             together = [listed] if images is not None else [[run] for run in listed]
             parts += [self._run_together(each, images) for each in together]
         firsts = [first for part in parts for first in part.firsts]
-        return Ranges(parts[0].keys, firsts, np.concatenate([part.ends for part in parts], axis=1))
+        return RunFigures(parts[0].keys, firsts, np.concatenate([part.seen for part in parts], axis=1))
 
     def _images_of(self, shapes: _Shapes, run: Run) -> Images | None:
         """Where runs of these shapes lie in what is observed: how often depends on their other sizes."""
@@ -257,7 +287,7 @@ class RecordingMachine:
             self._images[shapes] = _images_in(self._module, self._options, run, self._batch)
         return self._images[shapes]
 
-    def _run_together(self, runs: Sequence[Run], images: Images | None) -> Ranges:
+    def _run_together(self, runs: Sequence[Run], images: Images | None) -> RunFigures:
         columns = zip(*(run.arguments for run in runs), strict=True)
         arguments = (
             runs[0].arguments
@@ -285,19 +315,22 @@ def _compiled(
     module: ModuleOp, options: RunOptions, run: Run, progress: IO[str] | None
 ) -> Callable[[], Machine] | None:
     """What makes a machine of the compiled module; `None`, with a remark, if it has no compiled form for `run`."""
-    try:
-        made = _Compiled(module, options, progress)
-        made.program.compile_for([*run.arguments, made.records.empty()])
-    except DiagnosticError as error:
-        emit(Diagnostic(Severity.REMARK, f"profiling is not compiled: {error.diagnostic.message}"))
-        return None
-    return partial(CompiledMachine, made)
+    cause = ""
+    for emitter in (_LLVM, NUMBA):
+        try:
+            made = _Compiled(module, options, emitter, progress)
+            made.program.compile_for([*run.arguments, made.records.empty()])
+            return partial(CompiledMachine, made)
+        except DiagnosticError as error:
+            cause = error.diagnostic.message
+    emit(Diagnostic(Severity.REMARK, f"profiling is not compiled: {cause}"))
+    return None
 
 
 class _Compiled:
     """A module with observers, compiled."""
 
-    def __init__(self, module: ModuleOp, options: RunOptions, progress: IO[str] | None) -> None:
+    def __init__(self, module: ModuleOp, options: RunOptions, emitter: str, progress: IO[str] | None) -> None:
         """Raises `DiagnosticError`, with the operation, where observers or the module have no compiled form."""
         for op in open_composites(module):
             raise op_error(op, "cannot be profiled in compiled code: its parts depend on the sequence length")
@@ -307,9 +340,7 @@ class _Compiled:
             if op.parent_op() is not function:
                 raise op_error(op, f"has observers outside of function @{options.function}")
         self.records = attach_records(function, options.bins)
-        with suppress(RuntimeError):  # numba finds no place to keep it: then the program has its own
-            cpu.provide_records()  # once for all programs, beside this package
-        self.program = compile_module(changed, function=options.function, progress=progress)
+        self.program = compile_module(changed, function=options.function, progress=progress, emitter=emitter)
         self.constants = _of_constants(module, options.function)
         self.module = module
         self.options = options
@@ -326,7 +357,7 @@ class CompiledMachine:
         self._constants = None if made.constants is None else Interpreted(made.constants, made.options)
         self._has_run = False
 
-    def run(self, runs: Sequence[Run]) -> Ranges:
+    def run(self, runs: Sequence[Run]) -> RunFigures:
         """Run once for one. A value that is not a number is an error, which the interpreter finds, to say where."""
         made, (run,) = self._made, runs
         made.records.begin_run(self._records)
@@ -335,10 +366,10 @@ class CompiledMachine:
         for key, count in made.records.with_nan(self._records):
             Interpreted(made.module, made.options).run([run])
             raise text_error(f"value '{key}' at sample {run.first} contains {count} NaN")
-        keys, ends = made.records.run_ranges(self._records)
+        keys, seen = made.records.run(self._records)
         if self._constants is not None and run.first == 0:
-            keys, ends = _together((keys, ends), self._constants.run([run]))
-        return Ranges(keys, [run.first], ends[:, None])
+            keys, seen = _together((keys, seen), self._constants.run([run]))
+        return RunFigures(keys, [run.first], seen[:, None])
 
     def taken(self) -> dict[str, Statistics]:
         """The statistics of each key since the last call."""
@@ -349,11 +380,11 @@ class CompiledMachine:
         return found
 
 
-def _together(ranges: tuple[Sequence[str], F64], constants: Ranges) -> tuple[list[str], F64]:
-    """The ranges of a run, and those of what is observed of constants with it."""
-    known = dict(zip(*ranges, strict=True))
-    for key, (low, high) in zip(constants.keys, constants.ends[:, 0], strict=True):
-        known[key] = (
-            np.array([min(low, known[key][0]), max(high, known[key][1])]) if key in known else np.array([low, high])
-        )
+def _together(runs: tuple[Sequence[str], F64], constants: RunFigures) -> tuple[list[str], F64]:
+    """The figures of a run, `[keys, 4]`, and those of what is observed of constants with it."""
+    known = dict(zip(*runs, strict=True))
+    for key, constant in zip(constants.keys, constants.seen[:, 0], strict=True):
+        found = known.get(key, constant)
+        low, high = min(found[0], constant[0]), max(found[1], constant[1])
+        known[key] = np.array([low, high, *(found[2:] + constant[2:])]) if key in known else constant
     return list(known), np.array(list(known.values()))

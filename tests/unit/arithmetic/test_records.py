@@ -1,6 +1,6 @@
-"""Records against what NumPy and fractions say of all their values at once."""
+"""Records against what is known of all their values at once."""
 
-from fractions import Fraction
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,8 +16,10 @@ def test_a_record_by_hand() -> None:
     record = layout.added(record, np.array([[2.5, np.nan]], np.float32))
     found = layout.statistics(record)
     assert (found.minimum, found.maximum, found.count, found.infinities) == (-3.0, 2.5, 4, (0, 1))
-    assert (found.moments.total, found.moments.sizes, found.moments.squares) == (Fraction(1, 2), Fraction(13, 2), 16.25)
     assert found.moments.zeros == 1
+    # Of the run, which nobody has ended: 1 - 3 + 0 + 2.5, and 1 + 9 + 0 + 6.25.
+    assert record[5:9].view(np.float64)[:2].tolist() == [-3.0, 2.5]
+    assert record[9:11].view(np.float64).tolist() == [0.5, 16.25]
     assert found.axis_minima.tolist() == [0.0, -3.0]
     assert found.axis_maxima.tolist() == [2.5, -3.0]
     # Four bins of 2, from -4 on: -3; 0 and 1; 2.5.
@@ -34,25 +36,41 @@ def test_what_is_added_in_parts_is_what_is_taken_at_once(bins: int) -> None:
         record = layout.empty()
         for each in order:
             record = layout.added(record, each)
-        assert layout.statistics(record) == Statistics.of(np.concatenate(parts), bins=bins)
+        expected = Statistics.of(np.concatenate(parts), bins=bins)
+        assert layout.statistics(record) == replace(expected, moments=replace(expected.moments, total=0, squares=0))
 
 
 def test_runs_and_keys() -> None:
-    records = Records({"x": (0, RecordLayout(2)), "y": (57, RecordLayout(3))})
+    records = Records({"x": (0, RecordLayout(2)), "y": (14, RecordLayout(3))})
     memory = records.empty()
-    assert memory.size == records.words == 57 + 58
-    keys, ends = records.run_ranges(memory)
+    assert memory.size == records.words == 14 + 15
+    keys, seen = records.run(memory)
     assert keys == ["x", "y"]
-    assert ends.tolist() == [[np.inf, -np.inf]] * 2
+    assert seen.tolist() == [[np.inf, -np.inf, 0.0, 0.0]] * 2
     assert records.statistics(memory) == {"x": Statistics(), "y": Statistics()}
     layout = RecordLayout(3)
     for values in ([1.0, 5.0], [2.0, np.nan], [3.0]):
         records.begin_run(memory)
-        memory[57:] = layout.added(memory[57:], np.array(values, np.float32))
-        high = values[1] if values == [1.0, 5.0] else values[0]
-        assert records.run_ranges(memory)[1].tolist() == [[np.inf, -np.inf], [values[0], high]]
+        memory[14:] = layout.added(memory[14:], np.array(values, np.float32))
+        finite = [each for each in values if each == each]
+        figures = [finite[0], finite[-1], sum(finite), sum(each * each for each in finite)]
+        assert records.run(memory)[1].tolist() == [[np.inf, -np.inf, 0.0, 0.0], figures]
     assert list(records.with_nan(memory)) == [("y", 1)]
-    assert records.statistics(memory) == {
-        "x": Statistics(),
-        "y": Statistics.of(np.array([1, 5, 2, 3], np.float32), bins=3),
-    }
+    found = records.statistics(memory)
+    assert found["x"] == Statistics()
+    assert (found["y"].count, found["y"].minimum, found["y"].maximum) == (4, 1.0, 5.0)
+    expected = Statistics.of(np.array([1, 5, 2, 3], np.float32), bins=3)
+    assert found["y"].histogram.to_dict() == expected.histogram.to_dict()
+
+
+def test_runs_of_one_call_are_runs_one_after_the_other() -> None:
+    layout, values = RecordLayout(5), np.random.default_rng(0).normal(size=13).astype(np.float32)
+    words = np.zeros(layout.words + 4 * 3, np.int64)
+    words[: layout.words] = layout.empty()
+    layout.add_runs(words, values, 3, 4)
+    record = layout.empty()
+    for run in range(3):
+        record[7:11] = layout.empty()[7:11]
+        record = layout.added(record, values[4 * run : 4 * run + 4])
+        assert words[layout.words + 4 * run :][:4].tolist() == record[7:11].tolist()
+    assert np.array_equal(words[: layout.words], record)

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors.numpy import load, save
 
+from qmlir.arithmetic.moments import Moments
 from qmlir.arithmetic.statistics import Statistics
-from qmlir.interpreter.observers import Ranges
+from qmlir.interpreter.observers import RunFigures
 from qmlir.interpreter.profile_parts import ProfilePart
 from qmlir.ir.diagnostics import DiagnosticError
 
+NOTHING = np.inf, -np.inf, 0.0, 0.0
 ARRAYS = hnp.arrays(np.float32, st.integers(0, 9), elements=st.floats(width=32, allow_nan=False))
 
 
@@ -27,10 +29,15 @@ def test_nothing_is_lost(arrays: list[np.ndarray], has_axis: bool, bins: int) ->
         known = replace(Statistics.of(array, bins=bins), kept={"of a package": [1.5, "\udc80", {"a": 2**70}]})
         if has_axis:
             known = replace(known, axis=1, axis_minima=np.array([-np.inf, 1.5]), axis_maxima=np.array([2.5, np.inf]))
-        statistics[f"value {number} \udc80"] = known
-    ends = np.array([[[0.5, 1.5], [np.inf, -np.inf]], [[-0.0, 0.0], [1e-45, 1e300]]])
-    ranges = [Ranges(["a", "b"], [3, 4], ends), Ranges(["a", "b"], [5], ends[:, :1]), Ranges(["a"], [7], ends[:1, :1])]
-    found = ProfilePart.from_bytes(ProfilePart(ranges, statistics).to_bytes())
+        # Sums are those of runs.
+        statistics[f"value {number} \udc80"] = replace(known, moments=Moments(known.count, known.moments.zeros))
+    seen = np.array([[[0.5, 1.5, 2.0, 2.5], [*NOTHING]], [[-0.0, 0.0, 0.0, 0.0], [1e-45, 1e300, -1e300, np.inf]]])
+    runs = [
+        RunFigures(["a", "b"], [3, 4], seen),
+        RunFigures(["a", "b"], [5], seen[:, :1]),
+        RunFigures(["a"], [7], seen[:1, :1]),
+    ]
+    found = ProfilePart.from_bytes(ProfilePart(runs, statistics).to_bytes())
     assert {key: (each, each.minimum, each.maximum) for key, each in found.statistics.items()} == {
         key: (each, each.minimum, each.maximum) for key, each in statistics.items()
     }
@@ -38,15 +45,15 @@ def test_nothing_is_lost(arrays: list[np.ndarray], has_axis: bool, bins: int) ->
     for key, known in found.statistics.items():
         assert known.axis_minima.tobytes() == statistics[key].axis_minima.tobytes()
         assert known.axis_maxima.tobytes() == statistics[key].axis_maxima.tobytes()
-    # Ranges of the same keys are put together.
-    one, other = found.ranges
+    # Figures of the same keys are put together.
+    one, other = found.runs
     assert (list(one.keys), list(one.firsts), list(other.keys), list(other.firsts)) == (
         ["a", "b"],
         [3, 4, 5],
         ["a"],
         [7],
     )
-    assert one.ends.tobytes() == np.concatenate([ends, ends[:, :1]], axis=1).tobytes()
+    assert one.seen.tobytes() == np.concatenate([seen, seen[:, :1]], axis=1).tobytes()
 
 
 def test_what_is_no_part_is_refused() -> None:
@@ -55,7 +62,7 @@ def test_what_is_no_part_is_refused() -> None:
         b"",
         b"{}",
         whole[:-1],
-        whole.replace(b'"moments"', b'"mements"'),
+        whole.replace(b'"zeros"', b'"nulls"'),
         whole.replace(b"counts0", b"count__"),
     ):
         with pytest.raises(DiagnosticError, match="it is not part of a profile; remove it and run again"):
@@ -72,15 +79,13 @@ def _of_value(name: str, content: Any) -> Callable[[dict[str, Any]], None]:
     return lambda arrays: _set(arrays, lambda told: told["statistics"][0].update({name: content}))
 
 
-def _of_moments(name: str, content: Any) -> Callable[[dict[str, Any]], None]:
-    return lambda arrays: _set(arrays, lambda told: told["statistics"][0]["moments"].update({name: content}))
-
-
 _DAMAGES: list[Callable[[dict[str, Any]], None]] = [
-    lambda arrays: arrays.update(ends0=arrays["ends0"][:, :, :1]),
-    lambda arrays: arrays.update(ends0=arrays["ends0"].astype(np.float32)),
-    lambda arrays: arrays.update(ends0=arrays["ends0"] * np.nan),
-    lambda arrays: arrays.update(firsts0=arrays["firsts0"][:0], ends0=arrays["ends0"][:, :0]),
+    lambda arrays: arrays.update(seen0=arrays["seen0"][:, :, :2]),
+    lambda arrays: arrays.update(seen0=arrays["seen0"].astype(np.float32)),
+    lambda arrays: arrays.update(seen0=arrays["seen0"] * [np.nan, 1, 1, 1]),
+    lambda arrays: arrays.update(seen0=arrays["seen0"] * [1, 1, np.nan, 1]),
+    lambda arrays: arrays.update(seen0=arrays["seen0"] * [1, 1, 1, -1]),
+    lambda arrays: arrays.update(firsts0=arrays["firsts0"][:0], seen0=arrays["seen0"][:, :0]),
     lambda arrays: arrays.update(counts0=arrays["counts0"].astype(np.float64)),
     lambda arrays: arrays.update(counts0=arrays["counts0"][None]),
     lambda arrays: arrays.update(counts0=-arrays["counts0"]),
@@ -94,17 +99,16 @@ _DAMAGES: list[Callable[[dict[str, Any]], None]] = [
     _of_value("histogram", [64, 0, 1 << 40]),
     _of_value("kept", [1]),
     _of_value("infinities", [-1, 0]),
-    _of_moments("total", [1, 1 << 40]),  # a number with as many bits
-    _of_moments("zeros", -1),
-    _of_moments("total", [1 << 60, 0]),  # a variance below 0
-    _of_moments("sizes", [-1, 0]),
+    _of_value("zeros", -1),
+    _of_value("zeros", 3),
+    _of_value("count", 3),
 ]
 
 
 @pytest.mark.parametrize("damage", _DAMAGES)
 def test_numbers_of_another_kind_are_refused(damage: Callable[[dict[str, Any]], None]) -> None:
     seen = Statistics.of(np.array([1.5, 2.5], np.float32), bins=64)
-    whole = ProfilePart([Ranges(["x"], [0], np.array([[[1.5, 2.5]]]))], {"x": seen}).to_bytes()
+    whole = ProfilePart([RunFigures(["x"], [0], np.array([[[1.5, 2.5, 4.0, 8.5]]]))], {"x": seen}).to_bytes()
     assert ProfilePart.from_bytes(whole).is_of(["x"], [0], 64)
     arrays: dict[str, Any] = load(whole)
     damage(arrays)
@@ -114,9 +118,9 @@ def test_numbers_of_another_kind_are_refused(damage: Callable[[dict[str, Any]], 
 
 def test_a_part_of_other_runs_is_told() -> None:
     seen = Statistics.of(np.array([1.5, 2.5], np.float32), bins=64)
-    part = ProfilePart([Ranges(["x"], [0], np.array([[[1.5, 2.5]]]))], {"x": seen})
+    part = ProfilePart([RunFigures(["x"], [0], np.array([[[1.5, 2.5, 4.0, 8.5]]]))], {"x": seen})
     assert part.is_of(["x", "y"], [0], 64)
     assert not part.is_of(["y"], [0], 64)
     assert not part.is_of(["x"], [1], 64)
     assert not part.is_of(["x"], [0], 65)
-    assert not ProfilePart([Ranges(["x"], [0], np.array([[[np.inf, -np.inf]]]))], {"x": seen}).is_of(["x"], [0], 64)
+    assert not ProfilePart([RunFigures(["x"], [0], np.array([[[*NOTHING]]]))], {"x": seen}).is_of(["x"], [0], 64)

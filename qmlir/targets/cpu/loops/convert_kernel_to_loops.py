@@ -12,11 +12,11 @@ from xdsl.passes import ModulePass
 from qmlir import registry
 from qmlir.dialects.kernel.attributes import SCHEDULE
 from qmlir.dialects.kernel.custom import CustomOp
-from qmlir.dialects.kernel.record import RecordOp
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.conversion import Legality, convert
 from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.targets.cpu.loops.emitter import ExpandJoin
+from qmlir.targets.cpu.loops.record import ExpandRecord
 from qmlir.targets.cpu.loops.requantize import ExpandRequantize
 from qmlir.targets.cpu.loops.structured import (
     BorderToFills,
@@ -31,13 +31,13 @@ PATTERN_SET = "kernel.to_loops"
 
 PATTERNS = (
     BorderToFills(), StructuredToLoops(), CopyToLoops(), ReshapeToViews(), ExpandRequantize(), ExpandJoin(),
-    DivideLoops(),
+    ExpandRecord(), DivideLoops(),
 )  # fmt: skip
-"""`linalg`, copies, reshapes, requantization, and loops that threads divide."""
+"""`linalg`, copies, reshapes, requantization, records of statistics, and loops that threads divide."""
 
 
 def _is_done(op: Operation) -> bool:
-    """Whether a loop stays one, as nothing says that threads divide it; what the runtime or a person wrote is called.
+    """Whether a loop stays one, as nothing says that threads divide it; what a person wrote is called.
 
     So does a copy of whole memory: it may be one of memory onto itself, which takes no time.
     """
@@ -50,7 +50,7 @@ def _is_done(op: Operation) -> bool:
                 each is not None and isinstance(each.layout, NoneAttr) for each in types
             )
         case _:
-            return isinstance(op, CustomOp | RecordOp)
+            return isinstance(op, CustomOp)
 
 
 _LEGALITY = Legality(

@@ -89,11 +89,15 @@ class Emitter(ArithBuilder):
         self.constants = constants
         self._known: dict[tuple[Attribute, str], SSAValue] = {}
 
+    def at(self, builder: Builder) -> Self:
+        """An emitter of the same kind and with the same constants, which writes where `builder` stands."""
+        other = copy(self)
+        other.builder = builder
+        return other
+
     def at_end(self, block: Block) -> Self:
         """An emitter of the same kind and with the same constants, which writes at the end of a block."""
-        other = copy(self)
-        other.builder = Builder(InsertPoint.at_end(block))
-        return other
+        return self.at(Builder(InsertPoint.at_end(block)))
 
     @contextmanager
     def loop(
@@ -118,8 +122,8 @@ class Emitter(ArithBuilder):
             self.builder.insert(scf.ForOp(*bounds, [], block))
 
     def carried(
-        self, end: int, values: Sequence[SSAValue],
-        write: Callable[[Self, Index, Sequence[SSAValue]], Sequence[SSAValue]], start: int = 0, step: int = 1,
+        self, end: Index, values: Sequence[SSAValue],
+        write: Callable[[Self, Index, Sequence[SSAValue]], Sequence[SSAValue]], start: Index = 0, step: int = 1,
     ) -> Sequence[SSAValue]:  # fmt: skip
         """`write` from `start` to below `end`, each with the values of the step before; the last ones."""
         if (start, end, step) == (0, 1, 1):

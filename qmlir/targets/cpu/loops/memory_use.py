@@ -7,7 +7,6 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.kernel.custom import CustomOp
-from qmlir.dialects.kernel.record import RecordOp
 
 _VIEWS: tuple[type[Operation], ...] = (
     memref.SubviewOp,
@@ -47,8 +46,6 @@ def is_written(value: SSAValue) -> bool:
             case memref.CopyOp() if use.index == 0:
                 continue
             case CustomOp() if use.index < len(op.inputs):
-                continue
-            case RecordOp() if value is not op.records:
                 continue
             case _ if op.name in _READERS:
                 continue

@@ -25,7 +25,6 @@ import numpy as np
 from .entry import entry, entry_engine, made_engine
 from .errors import DamagedError
 from .processor import processor_features, processor_name
-from .record_code import RECORDS
 
 FILE = "machine_code.bin"
 
@@ -101,8 +100,6 @@ def _header(folder: Path) -> tuple[dict[str, Any], bytes] | None:
 
 def _has_all(header: Mapping[str, Any]) -> bool:
     """Whether the process has every function that code calls: LLVM ends the process where a symbol is missing."""
-    if any(name.startswith(RECORDS) for name in header["needs"]):
-        import_module(".operations.records", __package__).provide_records()
     entry_engine()  # before the first engine, LLVM finds no function of the process
     return all(llvm.address_of_symbol(name) is not None for name in header["needs"])
 

@@ -79,16 +79,22 @@ func.func private @stats_cut() attributes {s = #calib.stats<min = 0.0, max = 0.0
 func.func private @stats_format() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, exact = "0x07">}
 // -----
 // expected-error @+1 {{the histogram must count all 4 values, but counts 3}}
-func.func private @stats_histogram() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 4, exact = "0x01030000000000008010E31000010300">}
+func.func private @stats_histogram() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 4, recorded = {zeros = 3 : i64, sums = [0.0 : f64, 0.0 : f64], bins = 2048 : i64, exponent = -1074 : i64, first = 0 : i64, counts = dense<[3]> : tensor<1xi32>}>}
+// -----
+// expected-error @+1 {{the recorded statistics contradict the summary: they give Summary(count=3, minimum=0.0, maximum=1.0, mean=0.5, deviation=0.5)}}
+func.func private @stats_sums() attributes {s = #calib.stats<min = 0.0, max = 1.0, mean = 0.75, std = 0.5, count = 3, recorded = {zeros = 3 : i64, sums = [1.5 : f64, 1.5 : f64], bins = 2048 : i64, exponent = -1074 : i64, first = 0 : i64, counts = dense<[3]> : tensor<1xi32>}>}
+// -----
+// expected-error @+1 {{cannot decode the recorded statistics: field 'sums' must be a list of 2 numbers}}
+func.func private @stats_field() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, recorded = {zeros = 3 : i64, bins = 8 : i64, exponent = 0 : i64, first = 0 : i64}>}
 // -----
 // expected-error @+1 {{expected a string of hexadecimal digits starting with 0x}}
 func.func private @stats_digits() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 4, exact = "0xZ">}
 // -----
-// expected-error @+1 {{cannot decode the exact statistics: data of observers: the content must be an object, but got a list}}
-func.func private @kept_list() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, exact = "0x01030000000000008010E31000010300", kept = "[1]">}
+// expected-error @+1 {{cannot decode the recorded statistics: data of observers: the content must be an object, but got a list}}
+func.func private @kept_list() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, recorded = {zeros = 3 : i64, sums = [0.0 : f64, 0.0 : f64], bins = 2048 : i64, exponent = -1074 : i64, first = 0 : i64, counts = dense<[3]> : tensor<1xi32>}, kept = "[1]">}
 // -----
-// expected-error @+1 {{cannot decode the exact statistics: data of observers is not JSON}}
-func.func private @kept_text() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, exact = "0x01030000000000008010E31000010300", kept = "{">}
+// expected-error @+1 {{cannot decode the recorded statistics: data of observers is not JSON}}
+func.func private @kept_text() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, recorded = {zeros = 3 : i64, sums = [0.0 : f64, 0.0 : f64], bins = 2048 : i64, exponent = -1074 : i64, first = 0 : i64, counts = dense<[3]> : tensor<1xi32>}, kept = "{">}
 // -----
 func.func @straight_through(%x: tensor<2xf32>, %y: tensor<3xf32>) {
   // expected-error @+1 {{tensor<3xf32>}}

@@ -8,11 +8,12 @@ func.func @main(%x: tensor<2x3x!quant.calibrated<f32<-1.0:1.0>>>, %t: tensor<f32
   func.return
 }
 
-// What calibrators need besides is bytes.
+// What calibrators need besides is a dictionary; version 0.1 wrote it as bytes.
+func.func private @recorded() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, recorded = {zeros = 3 : i64, sums = [0.0 : f64, 0.0 : f64], bins = 2048 : i64, exponent = -1074 : i64, first = 0 : i64, counts = dense<[3]> : tensor<1xi32>}>}
 func.func private @exact() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, exact = "0x01030000000000008010E31000010300">}
 
 // What observers of packages keep is JSON.
-func.func private @kept() attributes {t = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, exact = "0x01030000000000008010E31000010300", kept = "{\"norms\": [0.5, 1.0]}">}
+func.func private @kept() attributes {t = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, recorded = {zeros = 3 : i64, sums = [0.0 : f64, 0.0 : f64], bins = 2048 : i64, exponent = -1074 : i64, first = 0 : i64, counts = dense<[3]> : tensor<1xi32>}, kept = "{\"norms\": [0.5, 1.0]}">}
 func.func @observers(%x: tensor<2xf32>) {
   %0 = calib.observe %x "x" with ["norms", "other"] : tensor<2xf32>
   func.return
@@ -34,7 +35,7 @@ func.func @normalizes(%x: tensor<2x4xf32>, %s: tensor<f32>) -> tensor<2x4xf32> {
 
 // CHECK: !q0 = !quant.calibrated<f32<-1.000000e+00:1.000000e+00>>
 // CHECK-NEXT: #c0 = #calib.stats<min = -1.000000e+00, max = 2.500000e+00, mean = 1.000000e-01, std = 3.000000e-01, count = 12, axis = 1, mins = [-1.000000e+00, 0.000000e+00, 0.000000e+00], maxs = [0.000000e+00, 1.000000e+00, 2.500000e+00]>
-// CHECK: #c1 = #calib.stats<min = 0.000000e+00, max = 0.000000e+00, mean = 0.000000e+00, std = 0.000000e+00, count = 3, exact = "0x01030000000000008010E31000010300">
+// CHECK: #c1 = #calib.stats<min = 0.000000e+00, max = 0.000000e+00, mean = 0.000000e+00, std = 0.000000e+00, count = 3, recorded = {zeros = 3 : i64, sums = [0.000000e+00 : f64, 0.000000e+00 : f64], bins = 2048 : i64, exponent = -1074 : i64, first = 0 : i64, counts = dense<[3]> : tensor<1xi32>}>
 // CHECK-LABEL: @main(
 // CHECK-SAME: [[V0:%.+]]: tensor<2x3x!q0>, [[V1:%.+]]: tensor<f32>, [[V2:%.+]]: tensor<3xf32>)
 // CHECK-NEXT: [[V3:%.+]] = calib.observe [[V0]] "fc1/matmul" axis 1 : i64 {calib.stats = #c0} : tensor<2x3x!q0>
@@ -42,6 +43,7 @@ func.func @normalizes(%x: tensor<2x4xf32>, %s: tensor<f32>) -> tensor<2x4xf32> {
 // CHECK-NEXT: [[V5:%.+]] = calib.fake_quant [[V0]], [[V2]] {axis = 1 : i64} : tensor<2x3x!q0>, tensor<3xf32> -> tensor<2x3xf32>
 // CHECK-NEXT: [[V6:%.+]] = calib.fake_quant [[V5]], [[V2]], [[V2]] {axis = 1 : i64, method = "affine"} : tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32> -> tensor<2x3xf32>
 // CHECK-NEXT: func.return
+// CHECK: func.func private @recorded() -> () attributes {s = #c1}
 // CHECK: func.func private @exact() -> () attributes {s = #c1}
 // CHECK: func.func private @kept() -> () attributes {t = #c2}
 // CHECK: calib.observe %x "x" with ["norms", "other"] : tensor<2xf32>

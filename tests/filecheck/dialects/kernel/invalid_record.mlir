@@ -42,8 +42,14 @@ func.func @main(%x: tensor<?xf32>, %p: tensor<1xi64>, %r: tensor<60xi64>) {
   func.return
 }
 // -----
-func.func @main(%x: tensor<3xf32>, %p: tensor<1xi64>, %r: tensor<60xi64>) {
-  // expected-error @+1 {{expected records of at least 65 words, but got 60}}
-  %0 = kernel.record %x at %p in %r bins 4 : i64 axis 0 : i64 : tensor<3xf32>, tensor<1xi64>, tensor<60xi64> -> tensor<60xi64>
+func.func @main(%x: tensor<3xf32>, %p: tensor<1xi64>, %r: tensor<20xi64>) {
+  // expected-error @+1 {{expected records of at least 22 words, but got 20}}
+  %0 = kernel.record %x at %p in %r bins 4 : i64 axis 0 : i64 : tensor<3xf32>, tensor<1xi64>, tensor<20xi64> -> tensor<20xi64>
+  func.return
+}
+// -----
+func.func @main(%x: tensor<2x3xf32>, %p: tensor<1xi64>, %r: tensor<60xi64>, %n: tensor<2xi64>) {
+  // expected-error @+1 {{runs require two i64, a 1-D input and no axis, but got 'tensor<2xi64>' and 'tensor<2x3xf32>'}}
+  %0 = kernel.record %x at %p in %r runs %n bins 4 : i64 : tensor<2x3xf32>, tensor<1xi64>, tensor<60xi64>, tensor<2xi64> -> tensor<60xi64>
   func.return
 }

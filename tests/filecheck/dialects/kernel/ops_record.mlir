@@ -13,3 +13,9 @@ func.func @on_memory(%x: memref<2x3xf32>, %p: memref<1xi64>, %r: memref<70xi64>)
   kernel.record %x at %p in %r bins 2 : i64 axis 1 : i64 {origin = "conv1"} : memref<2x3xf32>, memref<1xi64>, memref<70xi64>
   func.return
 }
+// CHECK-LABEL: @of_runs
+// CHECK-NEXT: kernel.record %x at %p in %r runs %n bins 2 : i64 : memref<60xf32>, memref<1xi64>, memref<70xi64>, memref<2xi64>
+func.func @of_runs(%x: memref<60xf32>, %p: memref<1xi64>, %r: memref<70xi64>, %n: memref<2xi64>) {
+  kernel.record %x at %p in %r runs %n bins 2 : i64 : memref<60xf32>, memref<1xi64>, memref<70xi64>, memref<2xi64>
+  func.return
+}

@@ -12,9 +12,9 @@
 // RUN: not qmlir-opt %t/fits.mlir -p 'calib-apply-profile{profile="%t/typo.json"}' 2>&1 | filecheck %s --check-prefix=TYPO
 
 // CHECK: !q0 = !quant.calibrated<f32<-1.000000e+00:2.000000e+00>>
-// CHECK-NEXT: #c0 = #calib.stats<min = -1.000000e+00, max = 2.000000e+00, mean = 4.062500e-01, std = 0.8654614015078893, count = 8, exact = "0x01{{[0-9A-F]+}}">
+// CHECK-NEXT: #c0 = #calib.stats<min = -1.000000e+00, max = 2.000000e+00, mean = 4.062500e-01, std = 0.8654614015078893, count = 8, recorded = {zeros = 2 : i64, sums = [3.250000e+00 : f64, 7.312500e+00 : f64], bins = 8 : i64, exponent = -1 : i64, first = -2 : i64, counts = dense<[1, 1, 2, 1, 2, 0, 1]> : tensor<7xi32>}>
 // CHECK-NEXT: !q1 = !quant.calibrated<f32<0.000000e+00:2.000000e+00>>
-// CHECK-NEXT: #c1 = #calib.stats<min = 0.000000e+00, max = 2.000000e+00, mean = 5.625000e-01, std = 0.6817945071647321, count = 8, exact = "0x01{{[0-9A-F]+}}">
+// CHECK-NEXT: #c1 = #calib.stats<min = 0.000000e+00, max = 2.000000e+00, mean = 5.625000e-01, std = 0.6817945071647321, count = 8, recorded = {zeros = 4 : i64, sums = [4.500000e+00 : f64, 6.250000e+00 : f64], bins = 8 : i64, exponent = -1 : i64, first = 0 : i64, counts = dense<[4, 1, 2, 0, 1]> : tensor<5xi32>}>
 // CHECK-LABEL: @main(
 // CHECK-SAME: [[V0:%.+]]: tensor<?x4x!q0> {nn.name = "x", calib.stats = #c0}) -> tensor<?x4x!q1> {
 // CHECK-NEXT: [[V1:%.+]] = nn.relu [[V0]] : (tensor<?x4x!q0>) -> tensor<?x4x!q1> {origin = "relu1", calib.stats = #c1}
@@ -31,10 +31,10 @@
 
 // What a call hands on has one range, which covers both: x of @main and of @helper.
 // CALLS: !q0 = !quant.calibrated<f32<-4.000000e+00:2.000000e+00>>
-// CALLS-NEXT: #c0 = #calib.stats<min = -4.000000e+00, max = 1.000000e+00, mean = -6.250000e-01, std = 2.042516829796024, count = 4, exact = "0x010009011A01920102080007060100020100010200">
+// CALLS-NEXT: #c0 = #calib.stats<min = -4.000000e+00, max = 1.000000e+00, mean = -6.250000e-01, std = 2.042516829796024, count = 4, recorded = {zeros = 0 : i64, sums = [-2.500000e+00 : f64, 1.825000e+01 : f64], bins = 8 : i64, exponent = 0 : i64, first = -4 : i64, counts = dense<[1, 0, 0, 1, 0, 2]> : tensor<6xi32>}>
 // CALLS-NEXT: !q1 = !quant.calibrated<f32<0.000000e+00:2.000000e+00>>
-// CALLS-NEXT: #c1 = #calib.stats<min = 0.000000e+00, max = 2.000000e+00, mean = 7.500000e-01, std = 0.82915619758885, count = 4, exact = "0x0102060006000A00080100050200010100010100">
-// CALLS-NEXT: #c2 = #calib.stats<min = -1.000000e+00, max = 2.000000e+00, mean = 3.750000e-01, std = 1.192424001771182, count = 4, exact = "0x010006011201320208010307010100020100010100">
+// CALLS-NEXT: #c1 = #calib.stats<min = 0.000000e+00, max = 2.000000e+00, mean = 7.500000e-01, std = 0.82915619758885, count = 4, recorded = {zeros = 2 : i64, sums = [3.000000e+00 : f64, 5.000000e+00 : f64], bins = 8 : i64, exponent = -1 : i64, first = 0 : i64, counts = dense<[2, 0, 1, 0, 1]> : tensor<5xi32>}>
+// CALLS-NEXT: #c2 = #calib.stats<min = -1.000000e+00, max = 2.000000e+00, mean = 3.750000e-01, std = 1.192424001771182, count = 4, recorded = {zeros = 0 : i64, sums = [1.500000e+00 : f64, 6.250000e+00 : f64], bins = 8 : i64, exponent = -1 : i64, first = -2 : i64, counts = dense<[1, 1, 0, 0, 1, 0, 1]> : tensor<7xi32>}>
 // CALLS-LABEL: @helper(
 // CALLS-SAME: [[V0:%.+]]: tensor<2x!q0> {calib.stats = #c0}) -> tensor<2x!q1>
 // CALLS-NEXT: [[V1:%.+]] = nn.relu [[V0]] : (tensor<2x!q0>) -> tensor<2x!q1> {origin = "r", calib.stats = #c1}

@@ -1,4 +1,4 @@
-"""Profiles from compiled code against those of the interpreter, and its records against those that NumPy makes."""
+"""Profiles from compiled code against those of the interpreter."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,73 +11,18 @@ from onnx import parser
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from qmlir.arithmetic.records import RecordLayout
 from qmlir.environment import default_environment
 from qmlir.interpreter.observers import Recorder
 from qmlir.interpreter.profiling import RunOptions, Way
-from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Run, Samples
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
-from qmlir.targets import cpu
 from qmlir.targets.cpu import profiling
-from qmlir.targets.cpu.compiler import compile_module
 from qmlir.targets.cpu.profiling import CompiledProfiling
 from qmlir.text.parsing import parse_module
 
 
 def _module(text: str) -> ModuleOp:
     return parse_module(default_environment().new_context(), text)
-
-
-RECORDS = """
-func.func @main(%x: tensor<3x40x400xf32>, %r: tensor<8000xi64>) -> (tensor<8000xi64>) {
-  %0 = arith.constant dense<0> : tensor<1xi64>
-  %1 = arith.constant dense<7> : tensor<1xi64>
-  %2 = arith.constant dense<3000> : tensor<1xi64>
-  %3 = arith.constant dense<6000> : tensor<1xi64>
-  %part = tensor.extract_slice %x[0, 0, 10] [3, 40, 7] [1, 1, 1] : tensor<3x40x400xf32> to tensor<3x40x7xf32>
-  %r1 = kernel.record %x at %1 in %r bins 2048 : i64
-      : tensor<3x40x400xf32>, tensor<1xi64>, tensor<8000xi64> -> tensor<8000xi64>
-  %r2 = kernel.record %x at %2 in %r1 bins 300 : i64 axis 1 : i64
-      : tensor<3x40x400xf32>, tensor<1xi64>, tensor<8000xi64> -> tensor<8000xi64>
-  %r3 = kernel.record %part at %3 in %r2 bins 5 : i64
-      : tensor<3x40x7xf32>, tensor<1xi64>, tensor<8000xi64> -> tensor<8000xi64>
-  %r4 = kernel.record %part at %1 in %r3 bins 2048 : i64
-      : tensor<3x40x7xf32>, tensor<1xi64>, tensor<8000xi64> -> tensor<8000xi64>
-  func.return %r4 : tensor<8000xi64>
-}
-"""
-
-
-def test_compiled_records_are_those_of_numpy_in_every_bit() -> None:
-    """Sizes of several chunks, memory with gaps, any bits of floats, subnormal numbers, infinities and NaN."""
-    module = _module(RECORDS)
-    program = compile_module(module)
-    generator = np.random.default_rng(0)
-    records = np.zeros(8000, np.int64)
-    for first, layout in ((7, RecordLayout(2048)), (3000, RecordLayout(300, 1, 40)), (6000, RecordLayout(5))):
-        records[first : first + layout.words] = layout.empty()
-    expected = records.copy()
-    shape = 3, 40, 400
-    normal = generator.standard_normal(shape)
-    draws = [
-        np.zeros(shape), normal, np.maximum(normal, 0), normal * 1e-42, -np.abs(normal) * 1e20, normal * 1e30,
-        np.where(normal > 3, np.inf, normal), np.where(normal < -2, -np.inf, np.where(normal > 3, np.nan, 1)),
-    ]  # fmt: skip
-    # All bits of significands, as far from each other as sums in f64 allow, and one place further.
-    odd = generator.choice([-1, 1], shape) * (2 * generator.integers(1 << 22, 1 << 23, shape) + 1)
-    draws = [
-        -generator.uniform(1, 2, shape),
-        *(np.ldexp(odd, generator.integers(0, span, shape)) for span in (18, 19)),
-        *draws,
-    ]
-    draws.append(np.full(shape, 2.0**24 - 1))
-    samples = [each.astype(np.float32) for each in draws]
-    samples.append(generator.integers(0, 1 << 32, shape, np.uint64).astype(np.uint32).view(np.float32))
-    for x in samples:
-        (expected,) = interpret(module, [x, expected]).values()
-        program([x, records], {"output0": records})
-        assert np.array_equal(records, expected)
 
 
 NET = """
@@ -318,17 +263,3 @@ def test_a_number_of_a_sample_that_goes_with_others_is_named(monkeypatch: pytest
         DiagnosticError, match="value 'x' at sample 4: values must not contain NaN, but 1 of 24 are NaN"
     ):
         qmlir.profile(_module(NET), samples)
-
-
-def test_without_a_place_to_keep_record_functions_the_interpreter_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: object) -> None:
-        raise RuntimeError("no locator available")
-
-    monkeypatch.undo()
-    _only(monkeypatch, RECORDED)
-    monkeypatch.setattr(cpu.Recording, "__init__", refuse)
-    said: list[Diagnostic] = []
-    with diagnostic_handler(said.append):
-        found = qmlir.profile(_module(NET), SAMPLES)
-    assert found == qmlir.profile(_module(NET), SAMPLES, compiled=False)
-    assert [each.message for each in said] == ["statistics are not recorded in compiled code: no locator available"]

@@ -6,7 +6,7 @@ Conversions are made when their name is first asked for.
 import re
 from typing import Any
 
-from . import arithmetic, conversions, custom, kernels, lanes, memory, records, together
+from . import arithmetic, conversions, custom, kernels, lanes, memory, together
 
 _KNOWN: dict[str, Any] = {
     **arithmetic.OPERATIONS,
@@ -28,9 +28,7 @@ _NARROWING = re.compile(r"narrow_([iu])(\d+)")
 
 def __getattr__(name: str) -> Any:
     """The operation `name`."""
-    if name in records.OPERATIONS:  # numba cannot compile it in the middle of a kernel
-        records.provide_records()
-    found = _KNOWN.get(name) or records.OPERATIONS.get(name) or conversions.conversion(name)
+    found = _KNOWN.get(name) or conversions.conversion(name)
     if found is None and (narrowing := _NARROWING.fullmatch(name)):
         found = lanes.narrowing(int(narrowing[2]), unsigned=narrowing[1] == "u")
     if found is None:

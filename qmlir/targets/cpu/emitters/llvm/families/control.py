@@ -1,12 +1,10 @@
-"""`scf` in LLVM IR: blocks, with values that are carried between them; work of a team; records of statistics.
+"""`scf` in LLVM IR: blocks, with values that are carried between them; work of a team; custom kernels.
 
 Every thread of the team runs the function, as the thread of a number; it calls functions of the module on both.
 """
 
-import math
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects import scf
@@ -14,16 +12,13 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, Region, SSAValue
 
 from qmlir.dialects.kernel.custom import CustomOp
-from qmlir.dialects.kernel.record import RecordOp
 from qmlir.dialects.team.ops import ChunksOp, SingleOp
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.llvm.families.loops import counted, counting
+from qmlir.targets.cpu.emitters.llvm.families.loops import counting
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, index_of
 from qmlir.targets.cpu.emitters.llvm.team import ALONE, BEGIN, END, FINISHED, TAKEN
-from qmlir.targets.cpu.emitters.llvm.values import I1, I32, I64, PTR, IRValue
-from qmlir.targets.cpu.emitters.writing import Memory, contiguous_from
-from qmlir.targets.cpu.runtime.record_code import SCRATCH, record_symbol
+from qmlir.targets.cpu.emitters.llvm.values import I1, I64, PTR, IRValue
 
 
 def _is_no_memory(op: Operation, values: Sequence[SSAValue], what: str) -> None:
@@ -177,36 +172,6 @@ def _chunks(write: IRWriter, op: ChunksOp) -> None:
     _of_thread(write, FINISHED, chunks)
 
 
-# --- Records, custom kernels ------------------------------------------------------------------------------------------
-
-
-def _record(write: IRWriter, op: RecordOp) -> None:
-    """A call of the runtime's code for each run of elements without gaps."""
-    if write.parts.is_alone:
-        raise op_error(op, "records statistics, which requires a program in Python")
-    x, place, records = map(write.memory, op.operands)
-    axis, indices, build = op.layout.axis, op.layout.indices, write.build
-    runs = contiguous_from(x)
-    if axis is not None and axis < runs:
-        raise op_error(op, f"records a range for each index of axis {axis}, but the memory after it is not contiguous")
-    inner = 1 if axis is None else math.prod(x.shape[axis + 1 :])
-    scratch = [IRValue(PTR, build.alloca(f"[{count} x {I32.text}]", 4)) for count in SCRATCH]
-    with ExitStack() as nest:
-        at = [nest.enter_context(counted(write, count)) for count in x.shape[:runs]]
-        begin = replace(x, strides=x.strides[:runs]).place(at)
-        first = build.load(I64, _begin(write, op, place), 8)
-        values = IRValue(PTR, write.pointer(op, x, begin))
-        numbers = [build.index(number) for number in (indices, inner)]
-        size = build.index(math.prod(x.shape[runs:]))
-        words = IRValue(PTR, _begin(write, op, records))
-        build.call(record_symbol(), None, [values, size, words, first, *numbers, *scratch])
-
-
-def _begin(write: IRWriter, op: Operation, memory: Memory) -> str:
-    """Where memory begins."""
-    return write.pointer(op, memory, memory.offset)
-
-
 def _custom(write: IRWriter, op: CustomOp) -> None:
     raise op_error(
         op, f"is a custom numba kernel, '{op.function.data}', which requires codegen 'numba' (--codegen numba)"
@@ -218,7 +183,6 @@ EMISSIONS = cast(
     {
         ChunksOp: _chunks,
         CustomOp: _custom,
-        RecordOp: _record,
         SingleOp: _single,
         scf.ForOp: _for,
         scf.ParallelOp: _parallel,

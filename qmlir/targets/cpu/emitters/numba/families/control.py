@@ -3,10 +3,8 @@
 Every thread of `team` runs the function, as the thread `number`; it calls the runtime on both.
 """
 
-import math
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects import scf
@@ -14,7 +12,6 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, Region, SSAValue
 
 from qmlir.dialects.kernel.custom import CustomOp, called_kernel, stored_dtype
-from qmlir.dialects.kernel.record import RecordOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.team.ops import ChunksOp, SingleOp
 from qmlir.ir.builtin_types import memref_type
@@ -182,42 +179,6 @@ def _custom(write: FunctionWriter, op: CustomOp) -> None:
         write.line(line)
 
 
-def _record(write: FunctionWriter, op: RecordOp) -> None:
-    """A call of the runtime for each run of elements without gaps."""
-    x, place, records = map(write.memory, op.operands)
-    axis, indices = op.layout.axis, op.layout.indices
-    runs = _axes_of_runs(x)
-    if axis is not None and axis < runs:
-        raise op_error(op, f"records a range for each index of axis {axis}, but the memory after it is not contiguous")
-    size = math.prod(x.shape[runs:])
-    inner = 1 if axis is None else math.prod(x.shape[axis + 1 :])
-    at: list[Index] = []
-    with ExitStack() as nest:
-        for count in x.shape[:runs]:
-            name = write.names.new("run")
-            write.line(f"for {name} in range({count}):")
-            nest.enter_context(write.indented())
-            at.append(Index.of(name_text(name)))
-        begin = replace(x, offset=replace(x, strides=x.strides[:runs]).place(at))
-        arrays = [_flat(write, begin), _flat(write, place), _flat(write, records)]
-        write.line(str(write.call("record", *arrays, size, indices, inner)))
-
-
-def _axes_of_runs(memory: Memory) -> int:
-    """How many axes memory has in front of those whose elements lie without gaps in row-major order."""
-    for first in range(len(memory.shape)):
-        rest = replace(memory, shape=memory.shape[first:], strides=memory.strides[first:])
-        if rest.is_contiguous:
-            return first
-    return len(memory.shape)
-
-
-def _flat(write: FunctionWriter, memory: Memory) -> Text:
-    """The array from where memory begins on."""
-    flat = name_text(memory.array)
-    return flat if memory.offset.number == 0 else write.call("tail", flat, memory.offset)
-
-
 TEAM, NUMBER = "team", "number"
 
 
@@ -255,7 +216,6 @@ EMISSIONS = cast(
     {
         ChunksOp: _chunks,
         CustomOp: _custom,
-        RecordOp: _record,
         SingleOp: _single,
         scf.ForOp: _for,
         scf.ParallelOp: _parallel,

@@ -1,0 +1,423 @@
+"""`kernel.record` as loops: the value is read for its range and counts, then for its sums and its histogram.
+
+Nothing that a record holds depends on the order of the elements, so vectors add up lanes apart: minima, maxima, counts
+and sums are integers (`qmlir.arithmetic.moments` says which, of floats). An element that is not finite counts in a word
+of its own; in sums and histogram it stands as 0, and is taken off bin 0.
+"""
+
+import math
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from xdsl.dialects import math as math_dialect
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IndexType, f32, f64, i32, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from qmlir.arithmetic.histogram import SMALLEST_EXPONENT
+from qmlir.arithmetic.moments import SPARE_BITS, rounding_addend
+from qmlir.arithmetic.records import (
+    COUNT,
+    COUNTS,
+    EXPONENT,
+    HIGH,
+    LOW,
+    NANS,
+    NEGATIVE,
+    POSITIVE,
+    RUN_HIGH,
+    RUN_LOW,
+    RUN_SQUARES,
+    RUN_TOTAL,
+    RUN_WORDS,
+    ZEROS,
+)
+from qmlir.dialects.kernel.lowering.scalars import Number, Scalar
+from qmlir.dialects.kernel.ops import shaped
+from qmlir.dialects.kernel.record import RecordOp
+from qmlir.targets.cpu.loops.contraction.geometry import load, without_gaps
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_binary, strides_of, times
+from qmlir.targets.cpu.loops.nests import collapse_axes, memref_type
+from qmlir.targets.cpu.loops.structured import replace_by_loops
+
+_LANES = 8
+"""Elements of a vector: f64 of two registers of AVX2."""
+
+_INFINITY, _MAGNITUDE = 0x7F800000, 0x7FFFFFFF
+"""The bits of f32: infinity, and all but the sign."""
+
+_BIAS = 1023
+"""That of the exponent of f64; `frexp` counts one more."""
+
+
+def _magnitude(bits: Scalar) -> Scalar:
+    return bits & _MAGNITUDE
+
+
+def _ordered(bits: Scalar) -> Scalar:
+    """The bits of f32 as integers that are ordered as the floats are, and back."""
+    return bits ^ ((bits >> 31) & _MAGNITUDE)
+
+
+def _power(exponent: Scalar) -> Scalar:
+    """The f64 `2^exponent`, of a normal number."""
+    return ((exponent + _BIAS) << 52).bitcast(f64)
+
+
+def _exponent(positive: Scalar) -> Scalar:
+    """The exponent that `frexp` returns of a normal f64."""
+    return (positive.bitcast(i64) >> 52) - (_BIAS - 1)
+
+
+def _floor(value: Scalar) -> Scalar:
+    return value.apply(math_dialect.FloorOp)
+
+
+def _without_sign_of_zero(value: Scalar) -> Scalar:
+    return (value == 0.0).select(value.constant(0.0), value)
+
+
+@dataclass(frozen=True)
+class _Total:
+    """What a reduction starts with, and how lanes become one."""
+
+    start: Number
+    type: Attribute
+    combine: Callable[[Scalar, Scalar], Scalar]
+
+
+def _sum(type_: Attribute) -> _Total:
+    return _Total(0, type_, lambda a, b: a + b)
+
+
+_Step = Callable[[Scalar, Sequence[Scalar]], Sequence[Scalar]]
+"""The totals after one more element, or one more in each lane."""
+
+
+class _Record:
+    """Writes what one `kernel.record` does where `emit` stands."""
+
+    def __init__(self, emit: Emitter, op: RecordOp):
+        self.op, self.layout, self.emit = op, op.layout, emit
+        self.first = self._index_at(op.place, 0)
+        self.memory, self.begin = self._without_gaps(), 0
+        self.count: Index = math.prod(shaped(op.input)[0])
+
+    def _scalar(self, value: SSAValue) -> Scalar:
+        return Scalar(value, self.emit)
+
+    def _index_at(self, memory: SSAValue, place: int) -> SSAValue:
+        return self._scalar(self.emit.load(memory, [place])).to(IndexType()).value
+
+    def _without_gaps(self) -> SSAValue:
+        """The input with the axes at its end that have no gaps between them as one."""
+        value, rank = self.op.input, len(shaped(self.op.input)[0])
+        first = next((axis for axis in range(rank) if without_gaps(value, axis, rank - 1)), 0)
+        if first >= rank - 1:
+            return value
+        return collapse_axes(self.emit, value, [*([axis] for axis in range(first)), range(first, rank)])
+
+    def write(self) -> None:
+        """Everything: nothing of a value without elements."""
+        if self.op.runs is not None:
+            self._write_runs(self.op.runs)
+        elif self.count:
+            self._write_run()
+
+    def _write_runs(self, runs: SSAValue) -> None:
+        number, self.count = (self._index_at(runs, place) for place in range(2))
+        with self._loop(number) as run:
+            self.begin = emit_binary(self.emit, AffineBinaryOpKind.Mul, run, self.count)
+            for word, value in zip(range(RUN_LOW, RUN_LOW + RUN_WORDS), (math.inf, -math.inf, 0.0, 0.0), strict=True):
+                self._store(word, self._scalar(self.emit.constant(value, f64)))
+            with self._if(self._scalar(self.emit.index(self.count)).to(i64) > 0):
+                self._write_run()
+            behind = add(self.emit, times(self.emit, run, RUN_WORDS), self.layout.words)
+            for word in range(RUN_WORDS):
+                self._store(add(self.emit, behind, word), self._word(RUN_LOW + word))
+
+    def _write_run(self) -> None:
+        low_key, high_key, *counts = self._reduced(
+            [_Total(2**31 - 1, i32, Scalar.minimum), _Total(-(2**31), i32, Scalar.maximum), *[_sum(i32)] * 4],
+            self._extent,
+        )
+        zeros, negative, positive, nans = (each.to(i64) for each in counts)
+        others = negative + positive + nans
+        finite = self._scalar(self.emit.index(self.count)).to(i64) - others
+        for word, number in zip(
+            (COUNT, ZEROS, NEGATIVE, POSITIVE, NANS), (finite, zeros, negative, positive, nans), strict=True
+        ):
+            self._store(word, self._word(word) + number)
+        with self._if(finite > 0):
+            low, high = (self._real_of(self._scalar(each.value)) for each in (low_key, high_key))
+            self._add_finite(low, high, self._scalar(others.value))
+        if self.layout.axis is not None:
+            self._widen_axis(self.layout.axis)
+
+    @contextmanager
+    def _if(self, condition: Scalar) -> Generator[None]:
+        """Inside the `with` block stands what runs if the condition holds."""
+        outer, block = self.emit, Block()
+        self.emit = outer.at_end(block)
+        yield
+        self.emit.builder.insert(scf.YieldOp())
+        self.emit = outer
+        outer.builder.insert(scf.IfOp(condition.value, [], Region(block)))
+
+    @contextmanager
+    def _loop(self, end: Index, start: Index = 0) -> Generator[Index]:
+        outer = self.emit
+        with outer.loop(end, start) as (inner, place):
+            self.emit = inner
+            yield place
+        self.emit = outer
+
+    # --- Words --------------------------------------------------------------------------------------------------------
+
+    def _at(self, word: Index) -> list[Index]:
+        return [add(self.emit, self.first, word)]
+
+    def _word(self, word: Index) -> Scalar:
+        return self._scalar(self.emit.load(self.op.records, self._at(word)))
+
+    def _store(self, word: Index, value: Scalar) -> None:
+        integer = value.bitcast(i64) if value.is_float else value
+        self.emit.store(integer.value, self.op.records, self._at(word))
+
+    def _real(self, word: Index) -> Scalar:
+        return self._word(word).bitcast(f64)
+
+    def _real_of(self, key: Scalar) -> Scalar:
+        return _without_sign_of_zero(_ordered(key).bitcast(f32).to(f64))
+
+    # --- Reductions ---------------------------------------------------------------------------------------------------
+
+    def _reduced(self, totals: Sequence[_Total], step: _Step) -> list[Scalar]:
+        """The totals over all elements of a run."""
+        start = [self.emit.constant(each.start, each.type) for each in totals]
+        return [self._scalar(each) for each in self._over([], start, totals, step)]
+
+    def _over(
+        self, place: list[Index], so_far: Sequence[SSAValue], totals: Sequence[_Total], step: _Step
+    ) -> Sequence[SSAValue]:
+        type_ = memref_type(self.memory)
+        assert type_ is not None
+        shape, outer = type_.get_shape(), self.emit
+        if len(place) < len(shape) - 1:
+
+            def write_row(inner: Emitter, index: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                self.emit = inner
+                found = self._over([*place, index], carried, totals, step)
+                self.emit = outer
+                return found
+
+            return outer.carried(shape[len(place)], so_far, write_row)
+        steps: Index = self.count if self.op.runs is not None else shape[-1] if shape else 1
+        whole, strides = self._whole(steps), strides_of(type_)
+        if not strides or strides[-1] != 1:
+            whole = 0
+        if whole != 0:
+            so_far = self._of_vectors(place, whole, so_far, totals, step)
+
+        def write_scalar(inner: Emitter, index: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            at = [*place, add(inner, self.begin, index)] if shape else []
+            return self._step(step, Scalar(inner.load(self.memory, at), inner), carried)
+
+        return so_far if whole == steps else outer.carried(steps, so_far, write_scalar, whole)
+
+    def _whole(self, steps: Index) -> Index:
+        """The number of steps that whole vectors take."""
+        vectors = emit_binary(self.emit, AffineBinaryOpKind.FloorDiv, steps, _LANES, is_natural=True)
+        return times(self.emit, vectors, _LANES)
+
+    @staticmethod
+    def _step(step: _Step, value: Scalar, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [each.value for each in step(value, [Scalar(each, value.builder) for each in carried])]
+
+    def _of_vectors(
+        self, place: list[Index], whole: Index, so_far: Sequence[SSAValue], totals: Sequence[_Total], step: _Step
+    ) -> Sequence[SSAValue]:
+        lanes = VectorEmitter.of(self.emit, _LANES)
+        start = [lanes.constant(each.start, each.type) for each in totals]
+
+        def write(inner: VectorEmitter, index: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            at = [*place, add(inner, self.begin, index)]
+            return self._step(step, Scalar(load(inner, self.memory, at, _LANES), inner), carried)
+
+        found = lanes.carried(whole, start, write, step=_LANES)
+        results: list[SSAValue] = []
+        for total, before, each in zip(totals, so_far, found, strict=True):
+            sum_ = self._scalar(before)
+            for lane in range(_LANES):
+                sum_ = total.combine(sum_, self._scalar(lanes.lane(each, lane)))
+            results.append(sum_.value)
+        return results
+
+    # --- The first read -----------------------------------------------------------------------------------------------
+
+    def _extent(self, value: Scalar, totals: Sequence[Scalar]) -> Sequence[Scalar]:
+        """The smallest and the largest finite element as ordered integers, and how many are 0, infinite and NaN."""
+        low, high, zeros, negative, positive, nans = totals
+        bits = value.bitcast(i32)
+        magnitude, key = _magnitude(bits), _ordered(bits)
+        is_finite = magnitude < _INFINITY
+        one = bits.constant(1)
+        return [
+            low.minimum(is_finite.select(key, 2**31 - 1)),
+            high.maximum(is_finite.select(key, -(2**31))),
+            zeros + (magnitude == 0).select(one, 0),
+            negative + (bits == _INFINITY - 2**31).select(one, 0),
+            positive + (bits == _INFINITY).select(one, 0),
+            nans + (magnitude > _INFINITY).select(one, 0),
+        ]
+
+    # --- The second read ----------------------------------------------------------------------------------------------
+
+    def _add_finite(self, low: Scalar, high: Scalar, others: Scalar) -> None:
+        """Add a value with finite elements in this range, and so many others."""
+        for word, end, is_wider in (
+            (RUN_LOW, low, Scalar.__lt__),
+            (RUN_HIGH, high, Scalar.__gt__),
+        ):
+            known = self._real(word)
+            self._store(word, is_wider(end, known).select(end, known))
+        bin_scale = self._widen(low, high)
+        largest = (-low > high).select(-low, high)
+        exponent = _exponent((largest > 0.0).select(largest, 0.5))
+        scale, addend = _power(-exponent), self._addend()
+        total, squares = self._reduced(
+            [_sum(i64), _sum(i64)],
+            partial(self._sums_and_bin, (scale, bin_scale, addend)),
+        )
+        bits = addend.bitcast(i64)
+        excess, unit = bits * self._scalar(self.emit.index(self.count)).to(i64), _power(_exponent(addend) - 53)
+        up = _power(exponent)
+        for word, sum_, factor in ((RUN_TOTAL, total, up), (RUN_SQUARES, squares, up * up)):
+            self._store(word, self._real(word) + (sum_ - excess).to(f64) * unit * factor)
+        self._store(COUNTS, self._word(COUNTS) - others)
+
+    def _addend(self) -> Scalar:
+        """The `rounding_addend` of the elements of a run."""
+        if isinstance(self.count, int):
+            return self._scalar(self.emit.constant(rounding_addend(self.count), f64))
+        bits = _exponent(self._scalar(self.count).to(i64).to(f64))
+        return _power((bits - SPARE_BITS).maximum(1)) * 1.5
+
+    def _widen(self, low: Scalar, high: Scalar) -> Scalar:
+        """Let the range of the record contain `low` and `high`, and its histogram have bins for them.
+
+        Returns the bins in 1, the reciprocal of their width.
+        """
+        old_low, old_high, before = self._real(LOW), self._real(HIGH), self._word(EXPONENT)
+        low, high = (low < old_low).select(low, old_low), (high > old_high).select(high, old_high)
+        self._store(LOW, low)
+        self._store(HIGH, high)
+        low, old_low = ((each < 0.0).select(each, 0.0) for each in (low, old_low))
+        high, old_high = ((each > 0.0).select(each, 0.0) for each in (high, old_high))
+        largest = (-low > high).select(-low, high)
+        is_some = largest > 0.0
+        # At this exponent the larger end alone takes too many bins, and three steps later both ends take few enough.
+        exponent = _exponent(is_some.select(largest, 1.0)) - (1 + (self.layout.bins - 1).bit_length())
+        for _ in range(3):
+            scale = _power(-exponent)
+            is_over = _floor(high * scale) - _floor(low * scale) >= float(self.layout.bins)
+            exponent = is_over.select(exponent + 1, exponent)
+        self._store(EXPONENT, is_some.select(exponent, SMALLEST_EXPONENT))
+        is_coarser = (exponent > before) & (old_low < old_high)
+        with self._if(is_coarser):
+            self._coarsen(*map(self._scalar, (each.value for each in (before, exponent, old_low, old_high))))
+        return _power(-exponent)
+
+    def _coarsen(self, before: Scalar, after: Scalar, low: Scalar, high: Scalar) -> None:
+        """In place: a bin goes to one that is no further from 0, after what was there has gone."""
+        shift = (after - before).minimum(63)
+        scale, bins = _power(-before), self.layout.bins
+        for end, is_negative in ((high, False), (-low, True)):
+            # The first bin of negative values is -1, and the last one that of `low`.
+            last = end * scale
+            last = last.apply(math_dialect.CeilOp) if is_negative else _floor(last)
+            with self._loop((last.to(i64) + 1).to(IndexType()).value, 1) as place:
+                number = self._scalar(self.emit.index(place)).to(i64)
+                shift_here = self._scalar(shift.value)
+                if is_negative:
+                    number = -number
+                self._move(number, number >> shift_here, bins if is_negative else 0)
+
+    def _move(self, source: Scalar, target: Scalar, offset: int) -> None:
+        places = [((each + (COUNTS + offset)).to(IndexType())).value for each in (source, target)]
+        count = self._word(places[0])
+        self._store(places[0], count.constant(0))
+        self._store(places[1], self._word(places[1]) + count)
+
+    def _sums_and_bin(self, factors: Sequence[Scalar], value: Scalar, totals: Sequence[Scalar]) -> Sequence[Scalar]:
+        """Add elements to the sums and to their bins. `factors` are those of sums and of bins, and the addend."""
+        emit = value.builder
+        assert isinstance(emit, Emitter)
+        scale, bin_scale, addend = (
+            Scalar(emit.splat(each.value) if isinstance(emit, VectorEmitter) else each.value, emit) for each in factors
+        )
+        is_finite = _magnitude(value.bitcast(i32)) < _INFINITY
+        wide = is_finite.select(value, 0.0).to(f64)
+        scaled = wide * scale
+        total, squares = (
+            sum_ + (term + addend).bitcast(i64) for sum_, term in zip(totals, (scaled, scaled * scaled), strict=True)
+        )
+        number = _floor(wide * bin_scale).to(i32)
+        number = number + ((number >> 31) & self.layout.bins)
+        outer, self.emit = self.emit, self.emit.at(emit.builder)
+        lanes = [emit.lane(number.value, lane) for lane in range(_LANES)] if isinstance(emit, VectorEmitter) else None
+        for place in lanes or [number.value]:
+            word = add(self.emit, self._scalar(place).to(IndexType()).value, COUNTS)
+            self._store(word, self._word(word) + 1)
+        self.emit = outer
+        return [total, squares]
+
+    # --- Ranges of an axis --------------------------------------------------------------------------------------------
+
+    def _widen_axis(self, axis: int) -> None:
+        """Widen the range of each index of the axis by the finite elements that have it."""
+        shape = shaped(self.op.input)[0]
+        lows = COUNTS + self.layout.bins
+        with ExitStack() as nest:
+            outer = [nest.enter_context(self._loop(size)) for size in shape[: axis + 1]]
+            words = [add(self.emit, outer[-1], lows + part * self.layout.indices) for part in range(2)]
+            start = [self.emit.constant(number, i32) for number in (2**31 - 1, -(2**31))]
+            keys = self._over_inner(shape[axis + 1 :], outer, start)
+            low, high = (self._scalar(each) for each in keys)
+            with self._if(low <= high):
+                ends = [self._real_of(self._scalar(each.value)) for each in (low, high)]
+                for word, end, is_wider in zip(words, ends, (Scalar.__lt__, Scalar.__gt__), strict=True):
+                    known = self._real(word)
+                    self._store(word, is_wider(end, known).select(end, known))
+
+    def _over_inner(self, sizes: Sequence[int], place: list[Index], so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        outer = self.emit
+        if not sizes:
+            bits = self._scalar(outer.load(self.op.input, place)).bitcast(i32)
+            is_finite, key = _magnitude(bits) < _INFINITY, _ordered(bits)
+            low, high = map(self._scalar, so_far)
+            return [
+                low.minimum(is_finite.select(key, 2**31 - 1)).value,
+                high.maximum(is_finite.select(key, -(2**31))).value,
+            ]
+
+        def write(inner: Emitter, index: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            self.emit = inner
+            found = self._over_inner(sizes[1:], [*place, index], carried)
+            self.emit = outer
+            return found
+
+        return outer.carried(sizes[0], so_far, write)
+
+
+class ExpandRecord(RewritePattern):
+    """A `kernel.record` on memory becomes loops."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: RecordOp, rewriter: PatternRewriter, /) -> None:
+        if op.result is None:
+            replace_by_loops(op, rewriter, lambda emit: _Record(emit, op).write())
