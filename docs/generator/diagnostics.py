@@ -248,7 +248,7 @@ _INPUTS = (
 _COMPILING = (
     Message(
         "Sizes are dynamic",
-        "tools/sizes.py",
+        "tools/models.py",
         "has dynamic dimensions",
         "A program needs fixed sizes, except for the batch. Fix them, or declare maxima ([dynamic "
         "shapes](../dynamic-shapes.md)).",

@@ -29,7 +29,7 @@ from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.saved import is_program
 from qmlir.targets.runtimes.quantizers import is_quantized, modern
 from qmlir.targets.runtimes.sessions import peer_of, peer_runs
-from qmlir.tools.sizes import with_one_sample
+from qmlir.tools.models import with_one_sample
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.inspection.inspecting import inspect
 

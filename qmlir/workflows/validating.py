@@ -34,10 +34,19 @@ from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.specialization.inputs import function_of
 from qmlir.text.tables import Readable, counted
 from qmlir.workflows.comparison.compare import ValueComparison, arguments_of, compare
-from qmlir.workflows.comparison.errors import FEWEST_CLASSES, MOST_CLASSES, TopOne
+from qmlir.workflows.comparison.errors import (
+    FEWEST_CLASSES,
+    MOST_CLASSES,
+    Ratios,
+    TopOne,
+    are_events,
+    lost_places,
+    misplaced,
+    ratios_of,
+    thinned,
+)
 from qmlir.workflows.comparison.names import module_names
 from qmlir.workflows.comparison.subjects import ModuleSubject, real_outputs
-from qmlir.workflows.comparison.variation import Ratios, are_events, lost_places, misplaced, ratios_of, thinned
 from qmlir.workflows.hold_out import HoldOut, runs_to_compare
 
 MIN_SQNR = 10.0

@@ -40,9 +40,8 @@ def test_pass_row(name: str) -> None:
     assert issubclass(pass_type, ModulePass)
     assert pass_type.name == name
     module = registry.PASSES[name].partition(":")[0]
-    assert module.rpartition(".")[2] == name.replace("-", "_")
-    mirrored = module.removeprefix("qmlir.").replace(".", "/") + ".mlir"
-    assert (FILECHECK / mirrored).exists()
+    folder = FILECHECK.joinpath(*module.split(".")[1:-1])
+    assert (folder / f"{name.replace('-', '_')}.mlir").exists()
 
 
 @pytest.mark.parametrize("name", DIALECTS)

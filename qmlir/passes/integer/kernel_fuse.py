@@ -1,15 +1,421 @@
-"""`kernel-fuse`: fewer and larger kernels, each bit as before."""
+"""`kernel-fuse`: elementwise operations join the operation that computes their operand, or that reads their result."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import AffineMapAttr, AnyFloat, ArrayAttr, FloatAttr, IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
 from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.traits import IsTerminator
+from xdsl.utils.type import get_element_type_or_self
 
-from qmlir.analysis.operand_accesses import forget_origins_in_bodies
+from qmlir.analysis.operand_accesses import (
+    Assembly,
+    Reading,
+    Structured,
+    computes_only,
+    defining,
+    determines_iterators,
+    forget_origins_in_bodies,
+    has_index,
+    is_always_zero,
+    is_elementwise,
+    is_movement,
+    output_arguments,
+    output_maps,
+    permutation_of,
+    points_of,
+    ranges_of,
+    readings_of,
+    reduces_rows,
+    with_rows_along,
+)
+from qmlir.analysis.symbols import only_unit_axes_differ, real_axes
+from qmlir.dialects.kernel.contraction import ContractionOp, EpilogueOp
+from qmlir.dialects.kernel.ops import ReshapeOp, shaped
+from qmlir.ir.builtin_types import as_dense, as_integer, sizes_of
 from qmlir.ir.passes import count
+from qmlir.ir.provenance import hand_on_fused
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.passes.integer import fusion, scalar_simplification
+from qmlir.passes.integer import scalar_simplification
+from qmlir.text.elements import dense_array
+
+# Patterns that fuse structured operations: producers into what reads them, elementwise work into epilogues.
+#
+# Nothing is computed more often than before, apart from what only moves elements, and no operation on an element
+# changes or changes place among the others on the same element: every bit stays. Structures alone decide, no names.
+
+MOST_READINGS = 12
+"""Operands that a fused operation reads at most: each is a pointer in a register of the loop."""
+
+MOST_OPERATIONS = 96
+"""Operations of a fused body at most, so that a kernel stays one that a compiler can optimize."""
+
+
+def _is_within_limits(op: Structured, other: Structured, readings: Sequence[Reading]) -> bool:
+    operations = sum(1 for each in (op, other) for _ in each.body.walk())
+    distinct = {(reading.value, reading.map_) for reading in readings}
+    return len(distinct) <= MOST_READINGS and operations <= MOST_OPERATIONS
+
+
+def reread(op: Structured, readings: Sequence[Reading], rewriter: PatternRewriter) -> None:
+    """Let `op` read its operands by other `readings`."""
+    assembly = Assembly(op, readings)
+    made = assembly.finish(assembly.inline(op.body.block))
+    rewriter.replace(op, [made], list(made.results))
+
+
+class ReadThrough(RewritePattern):
+    """What a structured operation reads is what another one moves: it reads the source of the movement."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: Structured, rewriter: PatternRewriter, /) -> None:
+        readings = readings_of(op)
+        changed = [self.through(op, reading) for reading in readings]
+        is_same = all(a is b for a, b in zip(readings, changed, strict=True))
+        if not is_same and determines_iterators(op, changed):
+            reread(op, changed, rewriter)
+
+    def through(self, op: Structured, reading: Reading) -> Reading:
+        """The reading of the source, or `reading` itself where nothing moves it."""
+        raise NotImplementedError
+
+
+# --- Producers --------------------------------------------------------------------------------------------------------
+
+
+class FuseProducer(RewritePattern):
+    """Compute the elements of a producer where they are read, if nothing else reads them, or if they are only moved."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: Structured, rewriter: PatternRewriter, /) -> None:
+        readings = readings_of(op)
+        for reading in readings:
+            producer = defining(reading.value)
+            if isinstance(producer, GenericOp) and producer.parent is op.parent and is_elementwise(producer):
+                alike = [each for each in readings if each.value is reading.value and each.map_ == reading.map_]
+                if self._is_worth_it(op, producer, alike) and self._fuse(op, producer, alike, rewriter):
+                    return
+
+    @staticmethod
+    def _is_worth_it(op: Structured, producer: GenericOp, slots: Sequence[Reading]) -> bool:
+        is_once = points_of(op) <= points_of(producer)
+        if is_movement(producer):
+            source = int(np.prod(sizes_of(producer.inputs[0])))
+            return is_once or source < points_of(producer)
+        if reduces_rows(producer) and not FuseProducer._is_by_whole_rows(op, producer, slots[0]):
+            return False
+        uses = len(list(producer.res[0].uses))
+        return is_once and uses == len(slots)
+
+    @staticmethod
+    def _is_by_whole_rows(op: Structured, producer: GenericOp, slot: Reading) -> bool:
+        """Whether `op` computes an element for each one of the rows of `producer`, and has no rows of its own."""
+        places = permutation_of(slot.map_)
+        if places is None or not is_elementwise(op) or reduces_rows(op):
+            return False
+        ranges = ranges_of(op)
+        return [ranges[place] for place in places] == list(sizes_of(producer.res[0]))
+
+    @staticmethod
+    def _fuse(op: Structured, producer: GenericOp, slots: Sequence[Reading], rewriter: PatternRewriter) -> bool:
+        order = permutation_of(output_maps(producer)[0])
+        assert order is not None
+        count = len(ranges_of(op))
+        dims: list[AffineExpr] = [AffineExpr.constant(0)] * len(order)
+        for axis, dim in enumerate(order):
+            dims[dim] = slots[0].map_.results[axis]
+        if has_index(producer) and isinstance(op, ContractionOp):
+            return False
+        inner = [reading.through(dims, count) for reading in readings_of(producer)]
+        rest = [reading for reading in readings_of(op) if reading not in slots]
+        readings = [*rest, *inner]
+        if not determines_iterators(op, readings) or not _is_within_limits(op, producer, readings):
+            return False
+        assembly = Assembly(op, readings)
+        (element,) = assembly.inline(producer.body.block, lambda builder, dim: _write_index(builder, dims[dim]))
+        with_rows_along(assembly.block, lambda dim: next(iter(dims[dim].used_dims())))  # only the producer has any
+        for slot in slots:
+            assert slot.argument is not None
+            assembly.values[slot.argument] = element
+        fused = assembly.finish(assembly.inline(op.body.block), [producer])
+        rewriter.replace(op, [fused], list(fused.results))
+        return True
+
+
+_INDEX_OPERATIONS: dict[AffineBinaryOpKind, type[Operation]] = {
+    AffineBinaryOpKind.Add: arith.AddiOp,
+    AffineBinaryOpKind.Mul: arith.MuliOp,
+    AffineBinaryOpKind.FloorDiv: arith.FloorDivSIOp,
+    AffineBinaryOpKind.CeilDiv: arith.CeilDivSIOp,
+    AffineBinaryOpKind.Mod: arith.RemSIOp,
+}
+
+
+def _write_index(builder: Builder, expression: AffineExpr) -> SSAValue:
+    """The number that an affine expression of the iterators gives; indices of a tensor are never negative."""
+    match expression:
+        case AffineDimExpr():
+            return builder.insert(IndexOp(expression.position)).result
+        case AffineConstantExpr():
+            return builder.insert(arith.ConstantOp(IntegerAttr(expression.value, IndexType()))).result
+        case AffineBinaryOpExpr():
+            operands = [_write_index(builder, side) for side in (expression.lhs, expression.rhs)]
+            kind = _INDEX_OPERATIONS[expression.kind]
+            op = kind.create(operands=operands, result_types=[IndexType()])
+            return builder.insert(op).results[0]
+        case _:
+            raise NotImplementedError(f"symbols are not supported in {expression}")
+
+
+# --- Constants --------------------------------------------------------------------------------------------------------
+
+
+def scalar_of(value: SSAValue) -> Attribute | None:
+    """The one element that a tensor is full of, where it is known."""
+    match defining(value):
+        case FillOp(inputs=[number]):
+            source = defining(number)
+            return source.value if isinstance(source, arith.ConstantOp) else None
+        case arith.ConstantOp(value=attribute):
+            dense = as_dense(attribute)
+            if dense is None:
+                return attribute if isinstance(attribute, IntegerAttr | FloatAttr) else None
+            array = dense_array(dense).reshape(-1)
+            stored = array.view(np.dtype(f"u{array.itemsize}"))
+            if array.size == 0 or stored[0] != stored[-1] or (stored != stored[0]).any():
+                return None
+            element: Attribute = dense.get_element_type()
+            if isinstance(element, AnyFloat):
+                return FloatAttr(float(array[0]), element)
+            return IntegerAttr(int(array[0]), as_integer(element) or IndexType())
+        case _:
+            return None
+
+
+class InlineSplats(RewritePattern):
+    """A tensor full of one constant is a constant of the body."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: Structured, rewriter: PatternRewriter, /) -> None:
+        readings = readings_of(op)
+        known = [
+            (reading, number)
+            for reading in readings
+            if (number := scalar_of(reading.value)) is not None and reading.argument and reading.argument.uses
+        ]
+        rest = [reading for reading in readings if all(reading is not each for each, _ in known)]
+        if not known or not determines_iterators(op, rest):
+            return
+        assembly = Assembly(op, rest)
+        for reading, number in known:
+            constant = assembly.builder.insert(
+                arith.ConstantOp.build(
+                    properties={"value": number}, result_types=[get_element_type_or_self(reading.value.type)]
+                )
+            )
+            assert reading.argument is not None
+            assembly.values[reading.argument] = constant.results[0]
+        made = assembly.finish(assembly.inline(op.body.block))
+        rewriter.replace(op, [made], list(made.results))
+
+
+class DropReadings(RewritePattern):
+    """What the body does not use, or reads twice, is read no more."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: Structured, rewriter: PatternRewriter, /) -> None:
+        readings = readings_of(op)
+        used = [reading for reading in readings if reading.argument is not None and reading.argument.uses]
+        if not determines_iterators(op, used):
+            used = readings
+        if len(Assembly(op, used).readings) < len(readings):
+            reread(op, used, rewriter)
+
+
+class EraseUnused(RewritePattern):
+    """Erase operations without effects whose results are unused, contractions and casts of scalars included."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if op.results and not any(value.uses for value in op.results) and _has_no_effect(op):
+            rewriter.erase(op)
+
+
+def _has_no_effect(op: Operation) -> bool:
+    if not isinstance(op, LinalgStructuredOperation | EpilogueOp):
+        return computes_only(op)
+    return all(computes_only(each) or each.has_trait(IsTerminator) for each in op.body.block.ops)
+
+
+class SettleUnits(RewritePattern):
+    """An iterator of one step is 0 in sums of iterators: the window of a global pool is the image."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
+        ranges = ranges_of(op)
+        settled: list[AffineExpr] = [
+            AffineExpr.constant(0) if size == 1 else AffineExpr.dimension(dim) for dim, size in enumerate(ranges)
+        ]
+        maps = [attribute.data for attribute in op.indexing_maps.data]
+        changed = [
+            AffineMap(
+                map_.num_dims,
+                0,
+                tuple(
+                    _settled(each, settled, ranges, size)
+                    for each, size in zip(map_.results, sizes_of(value), strict=True)
+                ),
+            )
+            for map_, value in zip(maps, (*op.inputs, *op.outputs), strict=True)
+        ]
+        if changed != maps:
+            op.properties["indexing_maps"] = ArrayAttr([AffineMapAttr(map_) for map_ in changed])
+            rewriter.notify_op_modified(op)
+
+
+def _settled(expression: AffineExpr, settled: Sequence[AffineExpr], ranges: Sequence[int], size: int) -> AffineExpr:
+    """`expression` of iterators that are `settled`, unless one iterator is left that runs over a part of the axis."""
+    if not isinstance(expression, AffineBinaryOpExpr):
+        return expression
+    found = expression.replace_dims_and_symbols(settled, ()).simplify(len(ranges), 0)
+    is_part = isinstance(found, AffineDimExpr) and ranges[found.position] != size
+    return expression if is_part else found
+
+
+class ForgetOutput(RewritePattern):
+    """An output whose elements are not read needs no values."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
+        if not is_elementwise(op):
+            return
+        (output,) = op.outputs
+        if isinstance(defining(output), tensor.EmptyOp) or output_arguments(op)[0].uses:
+            return
+        empty = tensor.EmptyOp((), output.type)
+        rewriter.insert(empty)
+        op.operands[len(op.inputs)] = empty.tensor
+        rewriter.notify_op_modified(op)
+
+
+# --- Reshapes ---------------------------------------------------------------------------------------------------------
+
+
+class ReadThroughReshape(ReadThrough):
+    """A reshape that only adds or drops axes of one step is no obstacle: what it reshapes is read."""
+
+    def through(self, op: Structured, reading: Reading) -> Reading:
+        reshape = defining(reading.value)
+        if not isinstance(reshape, ReshapeOp):
+            return reading
+        source, target = sizes_of(reshape.source), sizes_of(reshape.result)
+        if not only_unit_axes_differ(source, target):
+            return reading
+        taken = iter([reading.map_.results[axis] for axis in real_axes(target)])
+        results = [AffineExpr.constant(0) if size == 1 else next(taken) for size in source]
+        map_ = type(reading.map_)(reading.map_.num_dims, 0, tuple(results))
+        return Reading(reshape.source, map_, reading.argument)
+
+
+# --- Epilogues --------------------------------------------------------------------------------------------------------
+
+
+class FuseEpilogue(RewritePattern):
+    """Elementwise work on the result of a contraction becomes part of its epilogue."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
+        if not is_elementwise(op) or has_index(op) or reduces_rows(op):
+            return
+        found = [
+            (reading, source)
+            for reading in readings_of(op)
+            if isinstance(source := defining(reading.value), ContractionOp)
+            and source.parent is op.parent
+            and all(use.operation is op for use in reading.value.uses)
+        ]
+        # The last of several contractions waits for the others anyway.
+        found.sort(key=lambda pair: _place(pair[1]), reverse=True)
+        for reading, contraction in found:
+            if self._fuse(op, contraction, reading, rewriter):
+                return
+
+    @staticmethod
+    def _fuse(op: GenericOp, contraction: ContractionOp, slot: Reading, rewriter: PatternRewriter) -> bool:
+        slots = [each for each in readings_of(op) if each.value is slot.value]
+        if any(each.map_ != slot.map_ for each in slots):
+            return False
+        ranges, shape = ranges_of(op), shaped(contraction.target)[0]
+        dims = _dimensions_by(slot, ranges, shape)
+        if dims is None:
+            return False
+        order = permutation_of(output_maps(op)[0])
+        assert order is not None
+        written = [dim for dim in order if ranges[dim] != 1]
+        if [dims[dim] for dim in written] != [AffineExpr.dimension(axis) for axis in real_axes(shape)]:
+            return False  # the result would be transposed
+        rest = [reading.through(dims, len(shape)) for reading in readings_of(op) if reading not in slots]
+        readings = [*readings_of(contraction), *rest]
+        if not _is_within_limits(contraction, op, readings):
+            return False
+        assembly = Assembly(contraction, readings)
+        (element,) = assembly.inline(contraction.body.block)
+        for each in slots:
+            assert each.argument is not None
+            assembly.values[each.argument] = element
+        fused = assembly.finish(assembly.inline(op.body.block))
+        hand_on_fused(contraction, op, fused)
+        made: list[Operation] = [fused]
+        if fused.results[0].type != op.res[0].type:
+            made.append(ReshapeOp(fused.results[0], op.res[0].type))
+        rewriter.replace(op, made, list(made[-1].results))
+        return True
+
+
+def _place(op: Operation) -> int:
+    block = op.parent
+    assert block is not None
+    return block.get_operation_index(op)
+
+
+def _dimensions_by(slot: Reading, ranges: Sequence[int], shape: Sequence[int]) -> list[AffineExpr] | None:
+    """For each iterator the axis of `shape` that it runs along, where `slot` reads each element exactly once."""
+    dims: list[AffineExpr | None] = [None] * len(ranges)
+    for axis, (expression, size) in enumerate(zip(slot.map_.results, shape, strict=True)):
+        if isinstance(expression, AffineDimExpr) and dims[expression.position] is None:
+            dims[expression.position] = AffineExpr.dimension(axis)
+        elif size != 1 or not is_always_zero(expression, ranges):
+            return None
+    # An iterator of one step that the slot has no axis for is always 0.
+    dims = [
+        AffineExpr.constant(0) if dim is None and size == 1 else dim for dim, size in zip(dims, ranges, strict=True)
+    ]
+    known = [dim for dim in dims if dim is not None]
+    return known if len(known) == len(dims) else None
+
+
+PATTERNS: tuple[RewritePattern, ...] = (
+    EraseUnused(),
+    SettleUnits(), InlineSplats(), DropReadings(), ForgetOutput(), ReadThroughReshape(), FuseProducer(), FuseEpilogue(),
+)  # fmt: skip
+
+
+# `kernel-fuse`: fewer and larger kernels, each bit as before.
 
 
 @dataclass(frozen=True)
@@ -64,7 +470,7 @@ class KernelFuse(ModulePass):
     name = "kernel-fuse"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        patterns = (*scalar_simplification.PATTERNS, *fusion.PATTERNS)
+        patterns = (*scalar_simplification.PATTERNS, *PATTERNS)
         statistics = apply_patterns_greedily(op, patterns, ctx)
         forget_origins_in_bodies(op)
         for pattern in ("FuseProducer", "FuseEpilogue"):

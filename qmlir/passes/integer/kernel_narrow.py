@@ -28,7 +28,7 @@ from qmlir.ir.builtin_types import tensor as tensor_of
 from qmlir.ir.passes import count
 from qmlir.ir.provenance import origins_of, set_origins, set_tensor_names
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.passes.integer.fusion import MOST_OPERATIONS
+from qmlir.passes.integer.kernel_fuse import MOST_OPERATIONS
 
 _WIDENING = (arith.ExtSIOp, arith.ExtUIOp, arith.AddiOp, arith.SubiOp, arith.SIToFPOp, arith.UIToFPOp, arith.MulfOp)
 """What a stored integer goes through to its real value: one instruction each."""

@@ -1,20 +1,435 @@
-"""`kernel-propagate-layout`: transposes meet and cancel, so that they are left at the edges only."""
+"""`kernel-propagate-layout`: tensors keep the layout that contractions compute in, as far as that goes."""
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
+import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import AffineMapAttr, AnyFloat, IntegerAttr, ModuleOp, TensorType, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import BlockArgument, Operation
+from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from qmlir.analysis.operand_accesses import forget_origins_in_bodies
+from qmlir.analysis.operand_accesses import (
+    Reading,
+    Structured,
+    constant_array,
+    defining,
+    forget_origins_in_bodies,
+    is_elementwise,
+    is_movement,
+    output_maps,
+    permutation_of,
+    points_of,
+    ranges_of,
+    readings_of,
+    with_rows_along,
+)
+from qmlir.analysis.symbols import common_groups, only_unit_axes_differ, real_axes
+from qmlir.dialects.kernel.contraction import MatMulOp
+from qmlir.dialects.kernel.ops import ReshapeOp
+from qmlir.dialects.kernel.record import RecordOp
+from qmlir.ir.builtin_types import AnyTensor, dense, element_of, integer_list, ranked_tensor, sizes_of
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.passes import ROUNDED, Preservation, count
+from qmlir.ir.provenance import merged_origins, origins_of, set_origins
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.passes.integer.layouts import PATTERNS, transpose_order
+from qmlir.passes.integer.kernel_fuse import EraseUnused, ReadThrough
+
+# Patterns that move transposes down to where they cancel, fold into constants, or leave the function.
+#
+# A transpose is a `linalg.generic` that yields its input, read and written by permutations of its iterators. Each
+# pattern takes one away, or moves one after the operation that reads it, so rewriting terminates.
+
+Order = list[int]
+"""The axis of the source that each axis of a transpose's result is."""
+
+
+def _tensor(shape: Sequence[int], element: Attribute) -> AnyTensor:
+    return TensorType(cast(Any, element), list(shape))
+
+
+def transpose_order(op: Operation | None) -> Order | None:
+    """The order of a transpose, `None` for any other operation."""
+    if not isinstance(op, GenericOp) or not is_movement(op):
+        return None
+    read, written = permutation_of(op.indexing_maps.data[0].data), permutation_of(output_maps(op)[0])
+    return None if read is None or written is None else [read.index(dim) for dim in written]
+
+
+def inverse(order: Sequence[int]) -> Order:
+    """The order of the transpose that takes the one of `order` back."""
+    return [order.index(axis) for axis in range(len(order))]
+
+
+def transpose(rewriter: PatternRewriter, value: SSAValue, order: Sequence[int]) -> SSAValue:
+    """Write a transpose of `value`: axis `i` of the result is its axis `order[i]`."""
+    if list(order) == sorted(order):
+        return value
+    shape, element = sizes_of(value), element_of(value)
+    empty = tensor.EmptyOp((), _tensor([shape[axis] for axis in order], element))
+    body = Block(arg_types=[element, element])
+    body.add_op(YieldOp(body.args[0]))
+    source = AffineMap(len(order), 0, tuple(AffineExpr.dimension(place) for place in inverse(order)))
+    maps = [AffineMapAttr(map_) for map_ in (source, AffineMap.identity(len(order)))]
+    kinds = [IteratorTypeAttr(IteratorType.PARALLEL)] * len(order)
+    made = GenericOp([value], [empty.tensor], Region(body), maps, kinds, [empty.tensor.type])
+    rewriter.insert([empty, made])
+    return made.res[0]
+
+
+def _reshape(rewriter: PatternRewriter, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+    if tuple(shape) == sizes_of(value):
+        return value
+    return rewriter.insert(ReshapeOp(value, _tensor(shape, element_of(value)))).result
+
+
+def _source(value: SSAValue, reader: Operation) -> tuple[SSAValue, Order] | None:
+    """What `value`, which `reader` reads, is a transpose of.
+
+    A transpose before a loop runs once, and stays there where the loop reads it.
+    """
+    op = defining(value)
+    order = transpose_order(op)
+    if op is None or order is None or op.parent is not reader.parent:
+        return None
+    return op.operands[0], order
+
+
+def _is_free(value: SSAValue) -> bool:
+    """Whether a tensor has any layout at no cost: it is uninitialized, filled or constant."""
+    return isinstance(defining(value), tensor.EmptyOp | FillOp) or constant_array(value) is not None
+
+
+class _OnTransposes(RewritePattern):
+    """A pattern on transposes that do something."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
+        order = transpose_order(op)
+        if order is None or not op.results[0].uses:
+            return
+        value = self.rewrite(op, order, rewriter)
+        if value is not None:
+            # What the users say already, the operation that gives the value need not stand for.
+            users = {use.operation: None for use in op.results[0].uses}
+            told = merged_origins(users)
+            set_origins(op, [origin for origin in origins_of(op) if origin not in told])
+            rewriter.replace(op, [], [value])
+
+    def rewrite(self, op: Operation, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
+        """What takes the place of the transpose `op`."""
+        raise NotImplementedError
+
+
+class Compose(_OnTransposes):
+    """A transpose of a transpose is one; one that changes nothing is none."""
+
+    def rewrite(self, op: Operation, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
+        if order == sorted(order):
+            return op.operands[0]
+        found = _source(op.operands[0], op)
+        return None if found is None else transpose(rewriter, found[0], [found[1][axis] for axis in order])
+
+
+class FoldConstant(_OnTransposes):
+    """A transposed constant is a constant; a tensor full of one number, or of none, has any shape."""
+
+    def rewrite(self, op: Operation, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
+        source = op.operands[0]
+        type_ = _tensor([sizes_of(source)[axis] for axis in order], element_of(source))
+        return _moved(source, type_, lambda array: array.transpose(order), rewriter)
+
+
+class FoldReshapedConstant(RewritePattern):
+    """A reshaped constant is a constant, and so on; a reshape of a reshape is one."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter, /) -> None:
+        inner = defining(op.source)
+        if op.source.type == op.result.type:
+            rewriter.replace(op, [], [op.source])
+        elif isinstance(inner, ReshapeOp):
+            rewriter.replace(op, [ReshapeOp(inner.source, op.result.type)])
+        elif (type_ := ranked_tensor(op.result.type)) is not None:
+            shape = type_.get_shape()
+            value = _moved(op.source, type_, lambda array: array.reshape(shape), rewriter)
+            if value is not None:
+                rewriter.replace(op, [], [value])
+
+
+def _moved(
+    source: SSAValue, type_: AnyTensor, move: Callable[[Any], Any], rewriter: PatternRewriter
+) -> SSAValue | None:
+    """`source` in another type where it costs nothing: elements that are known are moved now."""
+    op = defining(source)
+    if isinstance(op, tensor.EmptyOp):
+        return rewriter.insert(tensor.EmptyOp((), type_)).tensor
+    if isinstance(op, FillOp):
+        empty = rewriter.insert(tensor.EmptyOp((), type_)).tensor
+        return rewriter.insert(FillOp(list(op.inputs), [empty], [type_])).results[0]
+    array = constant_array(source)
+    if array is None:
+        return None
+    data = np.ascontiguousarray(move(array)).tobytes()
+    return rewriter.insert(arith.ConstantOp(dense(data, type_), type_)).result
+
+
+class TransposeAsReshape(_OnTransposes):
+    """Where only axes of one step change their places, the elements do not."""
+
+    def rewrite(self, op: Operation, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
+        source = op.operands[0]
+        shape = sizes_of(source)
+        real = [axis for axis in order if shape[axis] != 1]
+        return _reshape(rewriter, source, [shape[axis] for axis in order]) if real == sorted(real) else None
+
+
+# --- Reading through transposes ---------------------------------------------------------------------------------------
+
+
+class ReadThroughTranspose(ReadThrough):
+    """What a structured operation reads transposed it reads at permuted places, where it reads each element once."""
+
+    def through(self, op: Structured, reading: Reading) -> Reading:
+        found = _source(reading.value, op)
+        if found is None or transpose_order(op) is not None:
+            return reading
+        source, order = found
+        if not is_elementwise(op) and points_of(op) > int(np.prod(sizes_of(source))):
+            return reading  # windows that overlap, or a broadcast into a sum: neighbours shall stay neighbours
+        results = tuple(reading.map_.results[order.index(axis)] for axis in range(len(order)))
+        return Reading(source, AffineMap(reading.map_.num_dims, 0, results), reading.argument)
+
+
+class WriteAsRead(RewritePattern):
+    """Elementwise work is done in the layout of most of what it reads, and its result transposed."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
+        if not is_elementwise(op) or is_movement(op) or not op.res[0].uses:
+            return
+        written = permutation_of(output_maps(op)[0])
+        assert written is not None
+        ranges = ranges_of(op)
+        best = self._layout(op, written, ranges)
+        if best is None:
+            return
+        count = len(written)
+        dims: list[AffineExpr] = [AffineExpr.dimension(best.index(dim)) for dim in range(count)]
+        type_ = _tensor([ranges[dim] for dim in best], element_of(op.res[0]))
+        empty = rewriter.insert(tensor.EmptyOp((), type_))
+        readings = [reading.through(dims, count) for reading in readings_of(op)]
+        made = _relaid(op, readings, best, empty.tensor)
+        rewriter.insert(made)
+        order = [best.index(dim) for dim in written]
+        rewriter.replace(op, [], [transpose(rewriter, made.res[0], order)])
+
+    @staticmethod
+    def _layout(op: GenericOp, written: Order, ranges: Sequence[int]) -> Order | None:
+        """The iterators in the order in which most elements are read, where that is not the order written."""
+        weights: dict[tuple[int, ...], int] = {}
+        orders: dict[tuple[int, ...], Order] = {}
+        for reading in readings_of(op):
+            order = permutation_of(reading.map_)
+            if order is None or _is_free(reading.value):
+                continue
+            key = tuple(dim for dim in order if ranges[dim] != 1)
+            weights[key] = weights.get(key, 0) + points_of(op)
+            orders.setdefault(key, order)
+        own = tuple(dim for dim in written if ranges[dim] != 1)
+        if not weights:
+            return None
+        best = max(weights, key=weights.__getitem__)
+        others = {key for key in weights if key != own and weights[key] == weights[best]}
+        if best == own or weights[best] == weights.get(own, 0):
+            # As many elements in the layout that is written: change it where more readers want the other one. Who reads
+            # through a transpose counts for what it reads, so that the choice stays once it is made.
+            wanted = Counter(_layouts_read(op.res[0], written, ranges))
+            best = next((key for key in others if wanted[key] > wanted[own]), own)
+        return None if best == own else orders[best]
+
+
+def _layouts_read(value: SSAValue, order: Sequence[int], ranges: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """The layout, an order of iterators, in which each reader wants a value that is written in `order`."""
+    for use in value.uses:
+        through = transpose_order(use.operation)
+        if through is None:
+            yield tuple(dim for dim in order if ranges[dim] != 1)
+        else:
+            yield from _layouts_read(use.operation.results[0], [order[axis] for axis in through], ranges)
+
+
+def _relaid(op: GenericOp, readings: Sequence[Reading], order: Order, output: SSAValue) -> GenericOp:
+    """An elementwise operation whose iterators are those of `op` in another order, its output in that order."""
+    body = op.body.clone()
+    for inner in body.walk():
+        if isinstance(inner, IndexOp):
+            inner.properties["dim"] = IntegerAttr(order.index(inner.dim.value.data), i64)
+    with_rows_along(body.block, order.index)
+    maps = [*(reading.map_ for reading in readings), AffineMap.identity(len(order))]
+    values = [reading.value for reading in readings]
+    attributes = [AffineMapAttr(map_) for map_ in maps]
+    made = GenericOp(values, [output], body, attributes, op.iterator_types, [output.type])
+    made.attributes.update(op.attributes)
+    return made
+
+
+# --- Through movement -------------------------------------------------------------------------------------------------
+
+
+def _static(op: tensor.InsertSliceOp | tensor.ExtractSliceOp) -> tuple[list[int], list[int], list[int]] | None:
+    if len(op.offsets) or len(op.sizes) or len(op.strides):
+        return None
+    return (
+        list(integer_list(op.static_offsets)),
+        list(integer_list(op.static_sizes)),
+        list(integer_list(op.static_strides)),
+    )
+
+
+def _permuted(values: Sequence[int], order: Order) -> list[int]:
+    """Numbers of the axes of a transpose's result as numbers of its source's axes."""
+    return [values[order.index(axis)] for axis in range(len(order))]
+
+
+class ThroughInsert(RewritePattern):
+    """A transposed part of a tensor in the same layout, or in any, is put before it is transposed."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: tensor.InsertSliceOp, rewriter: PatternRewriter, /) -> None:
+        found, static = _source(op.source, op), _static(op)
+        if found is None or static is None or len(sizes_of(op.source)) != len(sizes_of(op.dest)):
+            return
+        source, order = found
+        whole = _source(op.dest, op)
+        if not (_is_free(op.dest) or (whole is not None and whole[1] == order)):
+            return
+        dest = transpose(rewriter, op.dest, inverse(order))
+        offsets, sizes, strides = (_permuted(values, order) for values in static)
+        made = rewriter.insert(tensor.InsertSliceOp.get(source, dest, sizes, offsets, strides))
+        rewriter.replace(op, [], [transpose(rewriter, made.result, order)])
+
+
+class ThroughExtract(RewritePattern):
+    """A part of a transposed tensor is taken before it is transposed."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: tensor.ExtractSliceOp, rewriter: PatternRewriter, /) -> None:
+        found, static = _source(op.source, op), _static(op)
+        if found is None or static is None or len(sizes_of(op.source)) != len(sizes_of(op.result)):
+            return
+        source, order = found
+        offsets, sizes, strides = (_permuted(values, order) for values in static)
+        type_ = _tensor(sizes, element_of(source))
+        made = rewriter.insert(tensor.ExtractSliceOp(source, offsets, sizes, strides, type_))
+        rewriter.replace(op, [], [transpose(rewriter, made.result, order)])
+
+
+class ThroughReshape(RewritePattern):
+    """A reshape comes before the transpose where it joins no axes that the transpose brought together.
+
+    Neighbours that it joins in another order, as channels are shuffled, change places before it.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter, /) -> None:
+        found = _source(op.source, op)
+        if found is None:
+            return
+        source, order = found
+        shape, target = sizes_of(op.source), sizes_of(op.result)
+        by_units = only_unit_axes_differ(shape, target)
+        if by_units:
+            within, axes = list(range(len(order))), self._axes_of_units(shape, target, order)
+        else:
+            groups = [([order[axis] for axis in left], right) for left, right in common_groups(shape, target)]
+            groups.sort(key=lambda group: min(group[0], default=0))
+            within, axes = (
+                [axis for left, _ in groups for axis in left],
+                [axis for _, right in groups for axis in right],
+            )
+            is_inside = within != sorted(within)
+            if not self._are_blocks(groups) or (is_inside and (axes == sorted(axes) or not self._is_taken_back(op))):
+                return
+        value = _reshape(rewriter, transpose(rewriter, source, within), [target[axis] for axis in axes])
+        rewriter.replace(op, [], [transpose(rewriter, value, inverse(axes))])
+
+    @staticmethod
+    def _axes_of_units(shape: Sequence[int], target: Sequence[int], order: Order) -> Order:
+        """The axes of the result as the source has them, those of one step where they are."""
+        from_source = [order[axis] for axis in real_axes(shape)]
+        real = real_axes(target)
+        axes = list(range(len(target)))
+        for place, (_, axis) in zip(real, sorted(zip(from_source, real, strict=True)), strict=True):
+            axes[place] = axis
+        return axes
+
+    @staticmethod
+    def _are_blocks(groups: Sequence[tuple[list[int], list[int]]]) -> bool:
+        """Whether what becomes one axis, or several, are neighbours in the source."""
+        return all(sorted(left) == list(range(min(left), min(left) + len(left))) for left, _ in groups if left)
+
+    @staticmethod
+    def _is_taken_back(op: ReshapeOp) -> bool:
+        """Whether a transpose follows at once: then neighbours that change places may do so in a transpose before."""
+        return any(transpose_order(use.operation) is not None for use in op.result.uses)
+
+
+class IntoWeights(RewritePattern):
+    """A matrix product with constant weights sums its terms in the layout of its input; integers only."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MatMulOp, rewriter: PatternRewriter, /) -> None:
+        reshape = defining(op.x)
+        if isinstance(op.accumulator_type, AnyFloat) or constant_array(op.w) is None:
+            return
+        if not isinstance(reshape, ReshapeOp):
+            return
+        found = _source(reshape.source, op)
+        if found is None:
+            return
+        source, order = found
+        shape = sizes_of(reshape.source)
+        axes, last = common_groups(shape, sizes_of(op.x))[-1]
+        first = axes[0]
+        if last != [len(sizes_of(op.x)) - 1] or order[:first] != list(range(first)):
+            return
+        inner = [axis - first for axis in order[first:]]
+        weights = sizes_of(op.w)
+        split = _reshape(rewriter, op.w, [*weights[:-1], *shape[first:]])
+        lead = len(weights) - 1
+        turned = transpose(rewriter, split, [*range(lead), *(lead + axis for axis in inverse(inner))])
+        x, w = _reshape(rewriter, source, sizes_of(op.x)), _reshape(rewriter, turned, weights)
+        op.operands[0], op.operands[1] = x, w
+        rewriter.notify_op_modified(op)
+
+
+class RecordAnyOrder(RewritePattern):
+    """A record without an axis is the same for whatever order of the elements."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: RecordOp, rewriter: PatternRewriter, /) -> None:
+        found = _source(op.input, op)
+        if found is not None and op.axis is None:
+            op.operands[0] = found[0]
+            rewriter.notify_op_modified(op)
+
+
+PATTERNS: tuple[RewritePattern, ...] = (
+    EraseUnused(), Compose(), TransposeAsReshape(), FoldConstant(), FoldReshapedConstant(), ReadThroughTranspose(),
+    WriteAsRead(), ThroughInsert(), ThroughExtract(), ThroughReshape(), IntoWeights(), RecordAnyOrder(),
+)  # fmt: skip
+
+
+# `kernel-propagate-layout`: transposes meet and cancel, so that they are left at the edges only.
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from qmlir.ir.decomposition import COMPONENTS, Parts, mark_composite, marks_on
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.provenance import name_results, tensor_names
 from qmlir.passes.quantized.nn_raise import raise_excerpt
-from qmlir.passes.quantized.quant_insert_casts import QuantInsertCasts
+from qmlir.passes.quantized.quant_casts import QuantInsertCasts
 from qmlir.quantization.casts import FUSION_PATTERNS, rewrite
 from qmlir.quantization.profiles.attributes import PARTS, hand_on_parts
 from qmlir.quantization.profiles.keys import open_composites

@@ -33,9 +33,9 @@ from qmlir.dialects.nn.elementwise.ops import ClipOp
 from qmlir.ir.diagnostics import DiagnosticError, emit_remark, op_error
 from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.passes.quantized.block_programs import BlockError, RunGroups, batch_axis
-from qmlir.passes.quantized.error_weights import error_weights
 from qmlir.passes.quantized.quant_correct_bias import correct_bias, settled_bias
 from qmlir.passes.quantized.quant_gptq import SecondMoments, aims
+from qmlir.passes.quantized.reference_activations import error_weights
 from qmlir.passes.quantized.repairs import BlockData, RepairsWeights, WeightBlock
 from qmlir.quantization.weights import RoundedWeight
 from qmlir.specialization.inputs import function_of

@@ -39,7 +39,7 @@ from qmlir.tools.arguments import (
     value_of,
 )
 from qmlir.tools.command_runner import Command, Session
-from qmlir.tools.sizes import has_open_batch_only, shapes_text, with_one_sample
+from qmlir.tools.models import has_open_batch_only, shapes_text, with_one_sample
 from qmlir.workflows.folder import QuantizedFolder, check_new_folder
 
 _LIMITS: Mapping[str, str] = {

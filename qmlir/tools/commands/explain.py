@@ -9,7 +9,7 @@ from qmlir.targets.cpu.host import resolved_isa
 from qmlir.text.data import plain
 from qmlir.tools.arguments import add_model, add_options
 from qmlir.tools.command_runner import Command, Session
-from qmlir.tools.sizes import Shapes, shapes_text, with_one_sample
+from qmlir.tools.models import Shapes, shapes_text, with_one_sample
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load
 

@@ -24,7 +24,7 @@ from qmlir.tools.arguments import (
     labels_beside_data,
 )
 from qmlir.tools.command_runner import Command, Session
-from qmlir.tools.float_models import float_model
+from qmlir.tools.models import float_model
 from qmlir.tools.stdio import UsageError
 from qmlir.workflows.exporting import check_onnx_file, export_onnx
 from qmlir.workflows.finetuning import FinetuneLoss, FinetuneOptions, HeldOutFigures, finetune

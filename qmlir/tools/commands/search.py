@@ -15,7 +15,7 @@ from qmlir.tools.arguments import (
     labels_beside_data,
 )
 from qmlir.tools.command_runner import Command, Session
-from qmlir.tools.float_models import FloatModel, float_model
+from qmlir.tools.models import FloatModel, float_model
 from qmlir.tools.stdio import UsageError
 from qmlir.workflows.evaluating import Engine
 from qmlir.workflows.folder import check_new_folder, names_of

@@ -11,7 +11,7 @@ from qmlir.specialization.inputs import function_of, parse_shapes
 from qmlir.specialization.specialize import specialize
 from qmlir.tools.arguments import IMPORT, add_model, add_options, data_in, import_settings, load_model
 from qmlir.tools.command_runner import Command, Session
-from qmlir.tools.sizes import with_one_sample
+from qmlir.tools.models import with_one_sample
 from qmlir.tools.stdio import UsageError
 from qmlir.workflows.tuning import TuneResult, tune
 

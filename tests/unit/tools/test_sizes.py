@@ -7,7 +7,7 @@ from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module
-from qmlir.tools.sizes import has_open_batch_only, shapes_text, with_one_sample
+from qmlir.tools.models import has_open_batch_only, shapes_text, with_one_sample
 
 
 def module(*inputs: str) -> ModuleOp:

@@ -14,7 +14,7 @@ import qmlir
 from qmlir.interpreter.samples import Data, Run
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.quantization.settings import QuantizeSettings
-from qmlir.workflows.comparison.variation import lost_places, misplaced
+from qmlir.workflows.comparison.errors import lost_places, misplaced
 from qmlir.workflows.hold_out import ENOUGH, MOST, EvenRuns, HoldOut, runs_to_compare
 from qmlir.workflows.validating import (
     Cause,

@@ -15,8 +15,7 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.interpreter.run import interpret
 from qmlir.ir.verification import verify
-from qmlir.passes.integer.fusion import MOST_OPERATIONS
-from qmlir.passes.integer.kernel_fuse import KernelFuse
+from qmlir.passes.integer.kernel_fuse import MOST_OPERATIONS, KernelFuse
 from qmlir.passes.integer.kernel_propagate_layout import KernelPropagateLayout
 from qmlir.text.parsing import parse_module
 from tests.support.sampled import seeds

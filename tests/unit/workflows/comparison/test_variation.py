@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from qmlir.workflows.comparison import variation
-from qmlir.workflows.comparison.variation import ratios_of, thinned
+from qmlir.workflows.comparison import errors
+from qmlir.workflows.comparison.errors import ratios_of, thinned
 
 RANDOM = np.random.default_rng(0)
 SAMPLES = RANDOM.normal(size=(9, 1, 40, 5))
@@ -97,7 +97,7 @@ def test_an_error_as_large_as_the_margins_of_classes_is_one(spread: float, is_lo
 
 def test_large_outputs_are_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
     """By rows of the last axis, of all places of the other ones."""
-    monkeypatch.setattr(variation, "MOST_ELEMENTS", 100)
+    monkeypatch.setattr(errors, "MOST_ELEMENTS", 100)
     array = np.arange(4 * 60 * 5).reshape(4, 60, 5)
     found = thinned(array)
     assert found.shape == (19, 5)  # every 13th of 240 rows: 12, the least distance, would meet each 5th of the 60 only

@@ -23,10 +23,10 @@ from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import best_isa, host_isa, limits_to, resolved_isa, runs_here
 from qmlir.targets.cpu.isa import instruction_set, instruction_sets, isas_of_processors
-from qmlir.targets.cpu.isa.avx2 import AVX2
+from qmlir.targets.cpu.isa.arm import NEON_DOTPROD
 from qmlir.targets.cpu.isa.base import DOT_US
-from qmlir.targets.cpu.isa.neon_dotprod import NEON_DOTPROD
 from qmlir.targets.cpu.isa.predicates import takes_any
+from qmlir.targets.cpu.isa.x86 import AVX2
 from qmlir.targets.cpu.lowering import lowered
 from qmlir.targets.cpu.runtime.operations.lanes import by_intrinsics
 from qmlir.targets.cpu.runtime.processor import FEATURES
@@ -57,7 +57,7 @@ def _added() -> Generator[None]:
 def test_what_a_set_says_fits_together(name: str) -> None:
     isa = instruction_set(name)
     assert isa.name == name
-    assert registry.TREE.isas[name].startswith(f"qmlir.targets.cpu.isa.{name.replace('-', '_')}:")
+    assert registry.TREE.isas[name].endswith(f":{name.replace('-', '_').upper()}")
     assert isa.rows[-1].accepts is takes_any
     assert {row.variant for row in isa.rows} <= set(variant_names())
     for row in isa.rows:

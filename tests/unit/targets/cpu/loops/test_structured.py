@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from qmlir.analysis.shapes import common_groups
+from qmlir.analysis.symbols import common_groups
 from qmlir.environment import default_environment
 from qmlir.interpreter.interpreter import Interpreter
 from qmlir.targets.cpu.loops.convert_kernel_to_loops import ConvertKernelToLoops

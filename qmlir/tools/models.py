@@ -1,15 +1,27 @@
-"""Sizes that the command line leaves open: a batch is one sample, where what a command tells needs known sizes."""
+"""Models on the command line: the float model of a folder, and sizes that the command line leaves open."""
 
+import argparse
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import zip_longest
+from pathlib import Path
+from typing import Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.signature import inputs_of
+from qmlir.quantization.profiles.profile import Profile
 from qmlir.specialization.inputs import check_known_inputs, shape_text
+from qmlir.tools.arguments import import_settings, load_model, quantization_settings
+from qmlir.tools.command_runner import Session
+from qmlir.tools.stdio import UsageError
+from qmlir.workflows.folder import QuantizedFolder
+from qmlir.workflows.loading import load
+
+# Sizes that the command line leaves open: a batch is one sample, where what a command tells needs known sizes.
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -65,3 +77,42 @@ def with_one_sample(function: FuncOp, shapes: Shapes) -> dict[str, tuple[int, ..
 def shapes_text(shapes: Shapes) -> str:
     """`--shape image=1x3x224x224`, for each shape, as the command line takes them."""
     return " ".join(f"--shape {name}={shape_text(shape)}" for name, shape in shapes.items())
+
+
+# The float model that a command quantizes in its own way: a model, or that of a folder of `qmlir quantize`.
+
+
+@dataclass(frozen=True)
+class FloatModel:
+    """A float model, its profile if there is one, the settings that quantize it, and the stem of file names."""
+
+    module: ModuleOp
+    profile: Profile | None
+    settings: dict[str, Any]
+    stem: str
+
+
+def float_model(
+    arguments: argparse.Namespace, session: Session, command: str, *, uses_profile: bool = True
+) -> FloatModel:
+    """The model that the arguments name, with the profile and the recipe of its folder.
+
+    The profile of a folder holds if the arguments give none, and the command `uses_profile`. Raises `UsageError` for
+    options that the recipe of a folder decides, and `DiagnosticError`.
+    """
+    settings = quantization_settings(arguments)
+    given = Profile.load(arguments.profile) if arguments.profile else None
+    if arguments.model == "-" or not QuantizedFolder.holds(arguments.model):
+        module = load_model(arguments.model, session, **import_settings(arguments))
+        stem = "model" if arguments.model == "-" else Path(arguments.model).name.split(".")[0]
+        return FloatModel(module, given, settings, stem)
+    if arguments.recipe or arguments.exclude:
+        what = "--recipe is" if arguments.recipe else "--exclude is a rule, and the recipe"
+        raise UsageError(f"qmlir {command}: error: {what} that of the folder: {command} from the model with another\n")
+    folder = QuantizedFolder.open(arguments.model)
+    if given is None and uses_profile:
+        given = Profile.load(folder.profile)
+    # The recipe of the folder says all that was asked for but what stays whole.
+    others = {name: value for name, value in settings.items() if not isinstance(value, str)}
+    known = {**others, "granularity": "", **folder.settings_beside_recipe(), "recipe": str(folder.recipe)}
+    return FloatModel(load(folder.float_module), given, known, folder.stem)

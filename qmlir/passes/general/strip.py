@@ -1,10 +1,10 @@
-"""`strip-training`: a model in training becomes what it is at inference."""
+"""`strip-debuginfo` and `strip-training`: removes locations and provenance, or operations that only train."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -14,6 +14,47 @@ from qmlir.dialects.nn.inference import AtInference
 from qmlir.dialects.nn.terms import Site
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.passes import MEANING, Preservation, count
+from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES
+
+# `strip-debuginfo`: forgets where operations came from.
+
+
+@dataclass(frozen=True)
+class StripDebuginfo(ModulePass):
+    """Take the source locations from every operation, and with `provenance` the model's node names too.
+
+    Before (run with `provenance`):
+
+    ```mlir
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = nn.relu %x : tensor<2xf32> {origin = "relu1"}
+      func.return %0 : tensor<2xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = nn.relu %x : tensor<2xf32>
+      func.return %0 : tensor<2xf32>
+    }
+    ```
+    """
+
+    name = "strip-debuginfo"
+
+    provenance: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for nested in op.walk():
+            nested.location = UnknownLoc()
+            if self.provenance:
+                for key in PROVENANCE_ATTRIBUTES:
+                    nested.attributes.pop(key, None)
+
+
+# `strip-training`: a model in training becomes what it is at inference.
 
 
 @dataclass(frozen=True)

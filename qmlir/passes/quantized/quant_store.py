@@ -1,4 +1,4 @@
-"""`quant-store-states`: states enter and leave a function as stored integers, of one type."""
+"""`quant-store-constants` and `quant-store-states`: constants and states of a caller in stored integers."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,11 +9,53 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.passes import MEANING, Preservation
+from qmlir.quantization.casts import QuantizeConstant, rewrite
+from qmlir.quantization.retyping import REPAIR, TRAINABLE, UNROUNDED
 from qmlir.quantization.shared_scales import StatePair, states_of
 from qmlir.specialization.inputs import function_of
+
+# `quant-store-constants`: constants that were kept as floats become stored integers.
+
+
+@dataclass(frozen=True)
+class QuantStoreConstants(ModulePass):
+    """Quantize the constants that were kept as floats (`quant-assign-types{float_constants}`) for training or repair.
+
+    Before:
+
+    ```mlir
+    func.func @main() -> tensor<2x!quant.uniform<i8:f32, 0.5>> {
+      %0 = nn.constant dense<[1.0, -2.0]> : tensor<2xf32> {nn.trainable, origin = "w"}
+      %1 = quant.qcast %0 {origin = "w"} : tensor<2xf32> to tensor<2x!quant.uniform<i8:f32, 0.5>>
+      func.return %1 : tensor<2x!quant.uniform<i8:f32, 0.5>>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main() -> tensor<2x!quant.uniform<i8:f32, 0.5>> {
+      %0 = nn.constant dense<[2, -4]> : tensor<2xi8> -> tensor<2x!quant.uniform<i8:f32, 0.5>> {origin = "w"}
+      func.return %0 : tensor<2x!quant.uniform<i8:f32, 0.5>>
+    }
+    ```
+    """
+
+    name = "quant-store-constants"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for constant in op.walk():
+            if isinstance(constant, ConstantOp):
+                for mark in (TRAINABLE, REPAIR, UNROUNDED):
+                    constant.attributes.pop(mark, None)
+        rewrite(op, (QuantizeConstant(),), ctx)
+
+
+# `quant-store-states`: states enter and leave a function as stored integers, of one type.
 
 
 def _casts(argument: BlockArgument) -> list[QuantizeCastOp]:

@@ -1,0 +1,83 @@
+"""Instruction sets of ARM processors: Neon, Neon with dot products, and Armv7E-M."""
+
+from dataclasses import replace
+
+from qmlir.targets.cpu.isa import predicates
+from qmlir.targets.cpu.isa.base import DOT_SS, InstructionSet, RegisterTile, Row
+
+# `neon`: registers of 128 bits of ARM's processors.
+#
+# Its loops are written with four bytes a lane, which are expanded to plain arithmetic: it names no instruction.
+
+_TILES = RegisterTile(6, 4, 1), RegisterTile(5, 4, 1)
+"""Those of direct convolutions."""
+
+NEON = InstructionSet(
+    name="neon",
+    needs=frozenset({"neon"}),
+    feature_prefixes=("neon",),
+    bits=128,
+    registers=32,
+    rows=(
+        Row(predicates.takes_bytes, "s8s8_dot", 6, 4, "not measured: 29 of 32 registers are in use"),
+        Row(predicates.takes_offset_bytes, "s8s8_dot", 6, 4, "not measured"),
+        Row(predicates.takes_pairs, "i16_pairs", 6, 4, "not measured"),
+        Row(predicates.is_depthwise, "depthwise", 4, 2, "not measured"),
+        Row(predicates.takes_floats, "splat_fma", 6, 4, "not measured: 29 of 32 registers are in use"),
+        Row(predicates.takes_any, "splat", 4, 2, "not measured"),
+    ),
+    tiles=_TILES,
+    f4_tiles=_TILES,
+)
+
+
+# `neon-dotprod`: NEON that adds four products of signed bytes to each lane (`sdot`), by all lanes or by one.
+
+NEON_DOTPROD = replace(
+    NEON,
+    name="neon-dotprod",
+    needs=NEON.needs | {"dotprod"},
+    feature_prefixes=("dotprod",),
+    instructions={DOT_SS: {128: "llvm.aarch64.neon.sdot.v4i32.v16i8"}},
+    rows=(
+        # Instructions of the inner loop as LLVM 22 compiles it for Cortex-A76: tiles of 6 x 4 spill.
+        Row(predicates.takes_bytes, "s8s8_lanes", 5, 4, "97 with 80 `sdot`; 4 x 4: 80, 64; 6 x 4: 148, 96"),
+        Row(predicates.takes_offset_bytes, "s8s8_lanes", 5, 4, "not measured"),
+        *(row for row in NEON.rows if row.variant != "s8s8_dot"),
+    ),
+)
+
+
+# `armv7e-m`: Cortex-M4 and M7, which add two products of 16 bits to a sum of 32 (`smlad`) and widen two bytes at
+# once.
+#
+# A register has four bytes, or the sums of one channel. C has the instructions by their names in `arm_acle.h`, and
+# plain arithmetic where a compiler has none, so that the same text compiles for every processor.
+
+_ARMV7E_M_TILES = (RegisterTile(2, 2, 1),)
+
+ARMV7E_M = InstructionSet(
+    name="armv7e-m",
+    needs=frozenset({"dsp"}),
+    processors=("cortex-m4", "cortex-m7"),
+    # ResNet-8, in and out in int8, by -Os: 40 million instructions, and 113 where floats requantize: each of their
+    # fused products is one of f64, which neither gcc nor the processor has instructions for.
+    requantizes_by_floats=False,
+    # Of ResNet-8 with sums of 32 bits RAM is 55.8 KiB, and 63.6 where its sums are whole; by 2 KiB it is the same.
+    near_bytes=1 << 13,
+    bits=32,
+    registers=13,
+    instructions={DOT_SS: {32: "smlad"}},
+    rows=(
+        # Instructions for 16 multiply-adds of a 3x3 convolution of 32 channels, gcc 12 at -Os and -O2: 38 and 29. By
+        # 2 x 2 43 and 27, 4 x 1 40 and 31, 1 x 2 40 and 36, 2 x 1 54 and 38; by `splat_bytes` of `portable` 96 and 60.
+        Row(predicates.takes_signed_bytes, "s8s8_dot", 1, 4, "113 million instructions of ResNet-8, 2 x 2: 119"),
+        # For one of 3x3, requantization and all else included: 11.8 and 9.8, by 2 x 2 13.6 and 9.3.
+        Row(predicates.takes_depthwise_byte_weights, "depthwise_bytes", 4, 1, "of seven tiles the least at -Os"),
+        Row(predicates.is_depthwise, "depthwise", 4, 1, "not measured"),
+        Row(predicates.takes_byte_weights, "splat_bytes", 4, 1, "not measured"),
+        Row(predicates.takes_any, "splat", 4, 1, "not measured"),
+    ),
+    tiles=_ARMV7E_M_TILES,
+    f4_tiles=_ARMV7E_M_TILES,
+)
