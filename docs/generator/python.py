@@ -23,6 +23,7 @@ from qmlir.targets.cpu.emitters.ahead import Emitted
 from qmlir.targets.cpu.timing import KernelTime
 from qmlir.targets.heterogeneous import HybridProgram
 from qmlir.targets.partitioning.report import Crossing, PartitionReport, PartReport, Stay
+from qmlir.workflows.agreement import OutputValidation
 from qmlir.workflows.comparison.compare import Comparison, OutputComparison, ValueComparison
 from qmlir.workflows.finetuning import Finetuned, HeldOutFigures
 from qmlir.workflows.inspection.explanation import Explanation
@@ -35,7 +36,7 @@ from qmlir.workflows.searching import SearchResult, SearchStep
 from qmlir.workflows.summary import QuantizationSummary
 from qmlir.workflows.training import Trainable
 from qmlir.workflows.tuning import FoundKernel, TuneResult
-from qmlir.workflows.validating import Cause, OutputValidation, Validation
+from qmlir.workflows.validating import Cause, Validation
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "Load, run and describe": ("load", "interpret", "inspect"),

@@ -13,10 +13,10 @@ from qmlir.ir.diagnostics import LINES, printable
 from qmlir.quantization.report import LayerGain
 from qmlir.text.data import plain
 from qmlir.text.tables import Readable, counted
+from qmlir.workflows.agreement import BAD
 from qmlir.workflows.inspection.values import ParameterInfo
 from qmlir.workflows.recovery import gains_text
 from qmlir.workflows.reporting.layout import Point
-from qmlir.workflows.validating import BAD
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler, text_error
 from qmlir.pipelines import QuantizeOptions
 from qmlir.quantization.settings import QuantizeSettings
+from qmlir.workflows.agreement import OutputValidation
 from qmlir.workflows.remedies import Remedy, find_remedy
-from qmlir.workflows.validating import Cause, OutputValidation, Validation
+from qmlir.workflows.validating import Cause, Validation
 from tests.support.classifiers import classifier, samples
 
 LOST: QuantizeSettings = {"weights": "i4", "granularity": "tensor"}
