@@ -1,8 +1,8 @@
 """`kernel.record` as loops: the value is read for its range and counts, then for its sums and its histogram.
 
 Nothing that a record holds depends on the order of the elements, so vectors add up lanes apart: minima, maxima, counts
-and sums are integers (`qmlir.arithmetic.moments` says which, of floats). An element that is not finite counts in a word
-of its own; in sums and histogram it stands as 0, and is taken off bin 0.
+and sums are integers (`qmlir.arithmetic.moments` says which, of floats). Elements that aren't finite are counted by
+kind; sums and histogram take them as 0, and bin 0 loses them at the end.
 """
 
 import math
@@ -94,6 +94,10 @@ def _sum(type_: Attribute) -> _Total:
     return _Total(0, type_, lambda a, b: a + b)
 
 
+_TOP, _BOTTOM = 2**31 - 1, -(2**31)
+_ENDS = _Total(_TOP, i32, Scalar.minimum), _Total(_BOTTOM, i32, Scalar.maximum)
+"""The smallest and the largest of ordered integers."""
+
 _Step = Callable[[Scalar, Sequence[Scalar]], Sequence[Scalar]]
 """The totals after one more element, or one more in each lane."""
 
@@ -142,7 +146,7 @@ class _Record:
 
     def _write_run(self) -> None:
         low_key, high_key, *counts = self._reduced(
-            [_Total(2**31 - 1, i32, Scalar.minimum), _Total(-(2**31), i32, Scalar.maximum), *[_sum(i32)] * 4],
+            [*_ENDS, *[_sum(i32)] * 4],
             self._extent,
         )
         zeros, negative, positive, nans = (each.to(i64) for each in counts)
@@ -178,15 +182,18 @@ class _Record:
 
     # --- Words --------------------------------------------------------------------------------------------------------
 
-    def _at(self, word: Index) -> list[Index]:
-        return [add(self.emit, self.first, word)]
-
     def _word(self, word: Index) -> Scalar:
-        return self._scalar(self.emit.load(self.op.records, self._at(word)))
+        return self._scalar(self.emit.load(self.op.records, [add(self.emit, self.first, word)]))
 
     def _store(self, word: Index, value: Scalar) -> None:
         integer = value.bitcast(i64) if value.is_float else value
-        self.emit.store(integer.value, self.op.records, self._at(word))
+        self.emit.store(integer.value, self.op.records, [add(self.emit, self.first, word)])
+
+    def _widen_range(self, words: Sequence[Index], low: Scalar, high: Scalar) -> None:
+        """Let the range in two words contain `low` and `high`."""
+        for word, end, is_wider in zip(words, (low, high), (Scalar.__lt__, Scalar.__gt__), strict=True):
+            known = self._real(word)
+            self._store(word, is_wider(end, known).select(end, known))
 
     def _real(self, word: Index) -> Scalar:
         return self._word(word).bitcast(f64)
@@ -196,10 +203,10 @@ class _Record:
 
     # --- Reductions ---------------------------------------------------------------------------------------------------
 
-    def _reduced(self, totals: Sequence[_Total], step: _Step) -> list[Scalar]:
-        """The totals over all elements of a run."""
+    def _reduced(self, totals: Sequence[_Total], step: _Step, place: Sequence[Index] = ()) -> list[Scalar]:
+        """The totals over all elements of a run, or over those at a place of the first axes."""
         start = [self.emit.constant(each.start, each.type) for each in totals]
-        return [self._scalar(each) for each in self._over([], start, totals, step)]
+        return [self._scalar(each) for each in self._over([*place], start, totals, step)]
 
     def _over(
         self, place: list[Index], so_far: Sequence[SSAValue], totals: Sequence[_Total], step: _Step
@@ -207,6 +214,8 @@ class _Record:
         type_ = memref_type(self.memory)
         assert type_ is not None
         shape, outer = type_.get_shape(), self.emit
+        if len(place) == len(shape):
+            return self._step(step, self._scalar(outer.load(self.memory, place)), so_far)
         if len(place) < len(shape) - 1:
 
             def write_row(inner: Emitter, index: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -216,16 +225,15 @@ class _Record:
                 return found
 
             return outer.carried(shape[len(place)], so_far, write_row)
-        steps: Index = self.count if self.op.runs is not None else shape[-1] if shape else 1
-        whole, strides = self._whole(steps), strides_of(type_)
-        if not strides or strides[-1] != 1:
-            whole = 0
+        steps: Index = self.count if self.op.runs is not None else shape[-1]
+        strides = strides_of(type_)
+        whole = self._whole(steps) if strides and strides[-1] == 1 else 0
         if whole != 0:
             so_far = self._of_vectors(place, whole, so_far, totals, step)
 
         def write_scalar(inner: Emitter, index: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            at = [*place, add(inner, self.begin, index)] if shape else []
-            return self._step(step, Scalar(inner.load(self.memory, at), inner), carried)
+            value = inner.load(self.memory, [*place, add(inner, self.begin, index)])
+            return self._step(step, Scalar(value, inner), carried)
 
         return so_far if whole == steps else outer.carried(steps, so_far, write_scalar, whole)
 
@@ -259,32 +267,26 @@ class _Record:
 
     # --- The first read -----------------------------------------------------------------------------------------------
 
-    def _extent(self, value: Scalar, totals: Sequence[Scalar]) -> Sequence[Scalar]:
-        """The smallest and the largest finite element as ordered integers, and how many are 0, infinite and NaN."""
-        low, high, zeros, negative, positive, nans = totals
+    def _ends(self, value: Scalar, totals: Sequence[Scalar]) -> Sequence[Scalar]:
+        """The smallest and the largest finite element as ordered integers."""
         bits = value.bitcast(i32)
-        magnitude, key = _magnitude(bits), _ordered(bits)
-        is_finite = magnitude < _INFINITY
-        one = bits.constant(1)
-        return [
-            low.minimum(is_finite.select(key, 2**31 - 1)),
-            high.maximum(is_finite.select(key, -(2**31))),
-            zeros + (magnitude == 0).select(one, 0),
-            negative + (bits == _INFINITY - 2**31).select(one, 0),
-            positive + (bits == _INFINITY).select(one, 0),
-            nans + (magnitude > _INFINITY).select(one, 0),
-        ]
+        is_finite, key = _magnitude(bits) < _INFINITY, _ordered(bits)
+        low, high = totals
+        return [low.minimum(is_finite.select(key, _TOP)), high.maximum(is_finite.select(key, _BOTTOM))]
+
+    def _extent(self, value: Scalar, totals: Sequence[Scalar]) -> Sequence[Scalar]:
+        """The ends, and the number of zeros, of minus and plus infinities and of NaN."""
+        bits = value.bitcast(i32)
+        magnitude = _magnitude(bits)
+        kinds = (magnitude == 0, bits == _INFINITY + _BOTTOM, bits == _INFINITY, magnitude > _INFINITY)
+        counts = (count + is_one.select(bits.constant(1), 0) for count, is_one in zip(totals[2:], kinds, strict=True))
+        return [*self._ends(value, totals[:2]), *counts]
 
     # --- The second read ----------------------------------------------------------------------------------------------
 
     def _add_finite(self, low: Scalar, high: Scalar, others: Scalar) -> None:
         """Add a value with finite elements in this range, and so many others."""
-        for word, end, is_wider in (
-            (RUN_LOW, low, Scalar.__lt__),
-            (RUN_HIGH, high, Scalar.__gt__),
-        ):
-            known = self._real(word)
-            self._store(word, is_wider(end, known).select(end, known))
+        self._widen_range((RUN_LOW, RUN_HIGH), low, high)
         bin_scale = self._widen(low, high)
         largest = (-low > high).select(-low, high)
         exponent = _exponent((largest > 0.0).select(largest, 0.5))
@@ -380,38 +382,13 @@ class _Record:
 
     def _widen_axis(self, axis: int) -> None:
         """Widen the range of each index of the axis by the finite elements that have it."""
-        shape = shaped(self.op.input)[0]
-        lows = COUNTS + self.layout.bins
+        lows, self.memory = COUNTS + self.layout.bins, self.op.input
         with ExitStack() as nest:
-            outer = [nest.enter_context(self._loop(size)) for size in shape[: axis + 1]]
+            outer = [nest.enter_context(self._loop(size)) for size in shaped(self.op.input)[0][: axis + 1]]
             words = [add(self.emit, outer[-1], lows + part * self.layout.indices) for part in range(2)]
-            start = [self.emit.constant(number, i32) for number in (2**31 - 1, -(2**31))]
-            keys = self._over_inner(shape[axis + 1 :], outer, start)
-            low, high = (self._scalar(each) for each in keys)
+            low, high = self._reduced(_ENDS, self._ends, outer)
             with self._if(low <= high):
-                ends = [self._real_of(self._scalar(each.value)) for each in (low, high)]
-                for word, end, is_wider in zip(words, ends, (Scalar.__lt__, Scalar.__gt__), strict=True):
-                    known = self._real(word)
-                    self._store(word, is_wider(end, known).select(end, known))
-
-    def _over_inner(self, sizes: Sequence[int], place: list[Index], so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        outer = self.emit
-        if not sizes:
-            bits = self._scalar(outer.load(self.op.input, place)).bitcast(i32)
-            is_finite, key = _magnitude(bits) < _INFINITY, _ordered(bits)
-            low, high = map(self._scalar, so_far)
-            return [
-                low.minimum(is_finite.select(key, 2**31 - 1)).value,
-                high.maximum(is_finite.select(key, -(2**31))).value,
-            ]
-
-        def write(inner: Emitter, index: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            self.emit = inner
-            found = self._over_inner(sizes[1:], [*place, index], carried)
-            self.emit = outer
-            return found
-
-        return outer.carried(sizes[0], so_far, write)
+                self._widen_range(words, *(self._real_of(self._scalar(each.value)) for each in (low, high)))
 
 
 class ExpandRecord(RewritePattern):
