@@ -97,8 +97,8 @@ class HoldOut:
     def calibrating(self, runs: Iterable[Run]) -> Iterator[Run]:
         """The runs that are left for calibration.
 
-        If all of them may be held out, a repair goes by all others. If not, one of each four that calibrate judges the
-        repair, which goes by the other three: ranges stay what they are without a repair.
+        If all of them may be held out, a repair goes by all others. If not, every fourth one that calibrates judges
+        the repair, which goes by the other three: ranges stay what they are without a repair.
         """
         calibrating = 0
         for place, run in enumerate(runs):
@@ -109,7 +109,8 @@ class HoldOut:
             if not self.held_out:
                 self._lent.take(run)
             if self.most_repair:
-                (self._judges if self.first != 0 and _is_chosen(calibrating) else self._repair).take(run)
+                is_judge = self.first != 0 and calibrating % HELD_OUT == HELD_OUT - 1
+                (self._judges if is_judge else self._repair).take(run)
             calibrating += 1
             yield run
 

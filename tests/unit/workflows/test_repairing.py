@@ -170,6 +170,7 @@ def test_judges_lie_evenly_among_the_samples_that_a_correction_does_not_use_and_
     used = [run.first for run in hold_out.repairing]
     assert [at // HELD_OUT for at in used] == [at for at in range(10) for _ in range(HELD_OUT - 1)]
     assert not set(judges) & set(used)
+    assert all(at % HELD_OUT == HELD_OUT - 1 for at in judges)
 
 
 def test_the_float_model_runs_once_on_each_sample_that_judges(
