@@ -1,15 +1,15 @@
 """A part of a profile as bytes: the ranges and sums of some runs, one by one, and the statistics of all of them.
 
 Counts and histograms merge in any order; sums and averages depend on the order of the runs, so those of each run are
-kept. The bytes are a safetensors file, which holds nothing but numbers and text: ranges, sums, counts and limits as
-arrays, the rest as JSON. Bytes may come from a folder that anyone may have written: what is read has the types, shapes
-and bounds of what a run makes.
+kept. The bytes are a safetensors file, which holds nothing but numbers and text: figures of runs, and the counts of
+histograms, as arrays, the rest as JSON. Bytes may come from a folder that anyone may have written: what is read has the
+types, shapes and bounds of what a run makes.
 """
 
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, cast
 
@@ -18,14 +18,11 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.histogram import SMALLEST_EXPONENT, Histogram
-from qmlir.arithmetic.moments import Moments
+from qmlir.arithmetic.histogram import SMALLEST_EXPONENT
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.interpreter.observers import RunFigures
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.text.data import parse_data
-
-_EMPTY = (math.inf, -math.inf)
 
 
 @dataclass(frozen=True)
@@ -44,19 +41,9 @@ class ProfilePart:
             keys.append(list(names))
             arrays[f"firsts{number}"] = np.array([first for part in parts for first in part.firsts], np.int64)
             arrays[f"seen{number}"] = np.concatenate([part.seen for part in parts], axis=1)
-        told: list[dict[str, Any]] = []
-        for number, (key, known) in enumerate(self.statistics.items()):
-            arrays[f"counts{number}"] = known.histogram.counts
-            arrays[f"range{number}"] = np.array([known.minimum, known.maximum])
-            if known.axis is not None:
-                arrays[f"axis{number}"] = np.array([known.axis_minima, known.axis_maxima])
-            told.append(
-                {
-                    "key": key, "count": known.count, "zeros": known.moments.zeros, "axis": known.axis,
-                    "kept": dict(known.kept), "infinities": list(known.infinities),
-                    "histogram": [known.histogram.bins, known.histogram.exponent, known.histogram.first],
-                }
-            )  # fmt: skip
+        told = [(key, each.to_dict()) for key, each in self.statistics.items()]
+        for number, (_, fields) in enumerate(told):
+            arrays[f"counts{number}"] = np.array(fields["histogram"].pop("counts"), np.int64)
         text = json.dumps({"keys": keys, "statistics": told})
         return save({**arrays, "told": np.frombuffer(text.encode(), np.uint8)})
 
@@ -67,9 +54,8 @@ class ProfilePart:
             arrays = load(content)
             told = parse_data(arrays["told"].tobytes(), "it", allow_nonfinite=True).value
             runs = [_runs(keys, arrays, number) for number, keys in enumerate(told["keys"])]
-            statistics = {
-                each["key"]: _statistics(each, arrays, number) for number, each in enumerate(told["statistics"])
-            }
+            rows = enumerate(told["statistics"])
+            statistics = {key: _statistics(each, arrays[f"counts{number}"]) for number, (key, each) in rows}
         except (
             SafetensorError,
             ValueError,
@@ -104,12 +90,6 @@ def _expect(is_so: bool, what: str) -> None:
         raise ValueError(what)
 
 
-def _whole(number: Any, low: float = -math.inf, high: float = math.inf) -> int:
-    """A whole number within bounds."""
-    _expect(type(number) is int and low <= number <= high, "a whole number")
-    return number
-
-
 def _runs(told: Any, arrays: Mapping[str, Array], number: int) -> RunFigures:
     firsts, seen = arrays[f"firsts{number}"], arrays[f"seen{number}"]
     _expect(type(told) is list, "keys")
@@ -124,32 +104,16 @@ def _runs(told: Any, arrays: Mapping[str, Array], number: int) -> RunFigures:
     return RunFigures(keys, firsts.tolist(), seen)
 
 
-def _histogram(told: Any, counts: Array, values: int) -> Histogram:
-    bins, exponent, first = told
-    _expect(counts.dtype == np.int64 and counts.ndim == 1 and bool((counts >= 0).all()), "counts")
-    _expect(sum(counts.tolist()) == values, "counts of all values")
-    reach = 1 << 16
-    found = Histogram(_whole(bins), _whole(exponent, SMALLEST_EXPONENT, 1024), _whole(first, -reach, reach), counts)
-    last = first + counts.size - 1
-    _expect(not counts.size or max(last, 0) - min(first, 0) < bins, "a range that takes so many bins")
+def _statistics(told: dict[str, Any], counts: Array) -> Statistics:
+    _expect(counts.dtype == np.int64 and counts.ndim == 1, "counts")
+    told["histogram"]["counts"] = listed = counts.tolist()
+    found = Statistics.from_dict(told)
+    _expect(found.to_dict() == told, "the numbers of statistics")
+    of = found.histogram
+    _expect(counts.min(initial=0) >= 0 and sum(listed) == found.count, "counts of all values")
+    _expect(SMALLEST_EXPONENT <= of.exponent <= 1024 and abs(of.first) <= 1 << 16, "a histogram")
+    _expect(not listed or max(of.first + len(listed) - 1, 0) - min(of.first, 0) < of.bins, "a range that fits the bins")
+    is_range = -math.inf < found.minimum <= found.maximum < math.inf
+    _expect((is_range or not found.count) and min(found.infinities) >= 0 and found.batches is None, "a range")
+    _expect(found.axis_minima.ndim == 1 and found.axis_minima.shape == found.axis_maxima.shape, "ranges of an axis")
     return found
-
-
-def _statistics(told: Mapping[str, Any], arrays: Mapping[str, Array], number: int) -> Statistics:
-    moments = Moments(_whole(told["count"], 0), _whole(told["zeros"], 0, told["count"]))
-    ends = arrays[f"range{number}"]
-    _expect(ends.dtype == np.float64 and ends.shape == (2,), "a range")
-    low, high = ends.tolist()
-    _expect(math.isfinite(low) and low <= high < math.inf if moments.count else (low, high) == _EMPTY, "a range")
-    negative, positive = (_whole(each, 0) for each in told["infinities"])
-    kept = cast(dict[str, Any], told["kept"])
-    _expect(type(kept) is dict and isinstance(told["key"], str), "what observers keep")
-    histogram = _histogram(told["histogram"], arrays[f"counts{number}"], moments.count)
-    known = Statistics(low, high, moments, histogram, kept=kept, infinities=(negative, positive))
-    if told["axis"] is None:
-        return known
-    along = arrays[f"axis{number}"]
-    _whole(told["axis"])
-    _expect(along.dtype == np.float64 and along.ndim == 2 and not np.isnan(along).any(), "ranges of an axis")
-    lows, highs = along
-    return replace(known, axis=told["axis"], axis_minima=lows, axis_maxima=highs)

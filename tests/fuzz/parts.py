@@ -11,7 +11,7 @@ from benchmarks.zoo import outputs
 from qmlir.arithmetic.optimizers import Optimizer, OptimizerKind
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.interpreter.jobs import read_part, write_part
-from qmlir.interpreter.observers import Ranges
+from qmlir.interpreter.observers import RunFigures
 from qmlir.interpreter.profile_parts import ProfilePart
 from qmlir.workflows.finetuning import HeldOutFigures, _State  # pyright: ignore[reportPrivateUsage]
 from tests.fuzz.damage import damage_bytes, damage_json
@@ -20,8 +20,8 @@ from tests.fuzz.frame import Kind, Outcome, run_reader
 
 def _parts() -> Mapping[str, bytes]:
     statistics = {"x": Statistics.of(np.linspace(-1, 2, 9, dtype=np.float32)), "y": Statistics.of(np.ones(3))}
-    ends = np.array([[[0.5, 1.5], [-1.0, 2.0]], [[-0.0, 0.0], [1e-45, 1e300]]])
-    return {"part": ProfilePart([Ranges(["x", "y"], [3, 4], ends)], statistics).to_bytes()}
+    seen = np.array([[[0.5, 1.5, 2, 2.5], [-1, 2, 1, 5]], [[-0.0, 0, 0, 0], [1e-45, 1e300, 1e300, 1e308]]])
+    return {"part": ProfilePart([RunFigures(["x", "y"], [3, 4], seen)], statistics).to_bytes()}
 
 
 def _damage_part(rng: np.random.Generator, data: bytes, others: Sequence[bytes]) -> bytes:
