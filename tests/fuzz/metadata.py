@@ -13,7 +13,7 @@ from qmlir.onnx.export.metadata import EXPORT, MODULE
 from qmlir.onnx.restoring import keep
 from qmlir.text.parsing import parse_module
 from qmlir.tools import qmlir_cli
-from tests.fuzz.damage import damage_bytes, damage_json, damage_words
+from tests.fuzz.damage import damage_json, damage_words
 from tests.fuzz.frame import Kind, Outcome, run_tool
 
 _MODULE = """
@@ -48,12 +48,11 @@ def _damage(rng: np.random.Generator, data: bytes, others: Sequence[bytes]) -> b
     if chance < 0.05:
         entry.key = str(rng.choice([*said, "qmlir.other"]))
     elif chance < 0.2:
-        entry.value = damage_json(rng, entry.value.encode(), []).decode(errors="replace")
+        entry.value = damage_json(rng, entry.value.encode(), [entry.value.encode()]).decode(errors="replace")
     else:
-        damage = damage_bytes(rng, entry.value.encode(), []) if chance < 0.4 else None
-        damage = damage or damage_words(rng, entry.value.encode(), [], _WORDS)
+        text = damage_words(rng, entry.value.encode(), [entry.value.encode()], _WORDS)
         del model.metadata_props[:]
-        keep(model, damage.decode(errors="replace"), Settings())
+        keep(model, text.decode(errors="replace"), Settings())
     return model.SerializeToString()
 
 
