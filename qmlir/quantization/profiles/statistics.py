@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -37,8 +36,7 @@ class Observed:
         """What is known of a constant: everything. Without elements it is known as a zero is."""
         known = Statistics.of(array if array.size else np.zeros(1))
         ends = known.minimum, known.maximum
-        # Each batch has the same range.
-        batches = BatchRanges(1.0, 1, (Fraction(ends[0]), Fraction(ends[1])), ends, ends)
+        batches = BatchRanges(1.0, 1, ends, ends, ends)  # each batch has the same range
         return Observed(*ends, replace(known, batches=batches))
 
     def range(self, choice: Choice) -> tuple[float, float]:
