@@ -1,9 +1,9 @@
-"""A histogram whose range grows, and that merges without interpolation.
+"""A histogram with a growing range, which merges without interpolation.
 
-Bins have the width `2^exponent` and are anchored at 0: bin `i` holds `i * 2^exponent <= x < (i + 1) * 2^exponent`. When
-the range outgrows the bins, pairs of neighbours are added up. The exponent is the smallest at which the range, widened
-to contain 0, takes at most so many bins. So a histogram depends on its values alone, in whatever order and parts they
-came, and two histograms merge exactly.
+Bins have width `2^exponent` and are anchored at 0: bin `i` holds `i * 2^exponent <= x < (i + 1) * 2^exponent`. When
+the range outgrows the bins, adjacent pairs are added. The exponent is the smallest for which the range, extended
+to contain 0, needs at most `bins` bins. A histogram thus depends only on its values, regardless of their order and
+partition, and two histograms merge exactly.
 """
 
 import math
@@ -16,12 +16,12 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import F64, I64
 
 BINS = 2048
-"""The usual number of bins: TensorRT's, and that of PyTorch's HistogramObserver."""
+"""The default number of bins, as in TensorRT and PyTorch's HistogramObserver."""
 
 BIN_LIMITS = (2, 1 << 16)
 
 SMALLEST_EXPONENT = -1074
-"""The width of bins is at least the smallest number of f64."""
+"""The minimum exponent: bins are at least as wide as the smallest positive f64."""
 
 _CHUNK = 1 << 16  # elements at a time: intermediate arrays stay in the cache
 _F32_EXPONENTS = (-127, 0)  # x * 2^-exponent is exact in f32
@@ -33,11 +33,11 @@ def _bin(value: float, exponent: int) -> int:
 
 
 def _exponent(low: float, high: float, bins: int) -> int:
-    """The smallest exponent at which the range, widened to contain 0, takes at most `bins` bins."""
+    """Returns the smallest exponent for which the range, extended to contain 0, needs at most `bins` bins."""
     low, high = min(low, 0.0), max(high, 0.0)
     if low == high:
         return SMALLEST_EXPONENT
-    # With one less the larger end alone would lie `bins` bins from 0.
+    # With an exponent one smaller, the larger end alone would be `bins` bins from 0.
     exponent = max(math.frexp(max(-low, high))[1] - 1 - (bins - 1).bit_length(), SMALLEST_EXPONENT)
     while _bin(high, exponent) - _bin(low, exponent) >= bins:
         exponent += 1
@@ -45,7 +45,7 @@ def _exponent(low: float, high: float, bins: int) -> int:
 
 
 def _indices(values: Array, exponent: int) -> Array:
-    """The bin of each value, as whole floats."""
+    """Returns the bin of each value as an integral float."""
     first, last = _F32_EXPONENTS
     if values.dtype == np.float32 and first <= exponent <= last:
         return np.floor(values * np.float32(2.0**-exponent))
@@ -62,9 +62,9 @@ def _no_counts() -> I64:
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """How many values lie in each bin: `counts[j]` those of bin `first + j`. The first and the last bin are not empty.
+    """The number of values in each bin: `counts[j]` is that of bin `first + j`. The first and last bin are not empty.
 
-    `bins` is the largest number of bins that the range, with 0, may take. Without values there are no counts.
+    `bins` is the maximum number of bins for the range, extended to contain 0. Without values, `counts` is empty.
     """
 
     bins: int = BINS
@@ -79,7 +79,7 @@ class Histogram:
 
     @staticmethod
     def of(values: Array, low: float, high: float, bins: int = BINS) -> "Histogram":
-        """The histogram of finite values, one-dimensional f32 or f64, whose minimum and maximum are known."""
+        """Returns the histogram of finite values, one-dimensional f32 or f64, with a known minimum and maximum."""
         if values.size == 0:
             return Histogram(bins)
         exponent = _exponent(low, high, bins)
@@ -97,7 +97,7 @@ class Histogram:
 
     @property
     def edges(self) -> F64:
-        """Where bins begin and end, one more than there are counts."""
+        """The edges of the bins, one more than there are counts."""
         with np.errstate(over="ignore"):  # beyond the largest f64
             return np.ldexp(np.arange(self.first, self.first + self.counts.size + 1, dtype=np.float64), self.exponent)
 
@@ -107,7 +107,7 @@ class Histogram:
         return math.ldexp(1.0, self.exponent)
 
     def coarsened(self, exponent: int) -> "Histogram":
-        """The same values in bins of `2^exponent`, which is not below the exponent of this one."""
+        """Returns the histogram with bins of `2^exponent`, which must not be below the present exponent."""
         shift = min(exponent - self.exponent, 63)
         if shift <= 0 or self.counts.size == 0:
             return self
@@ -117,7 +117,7 @@ class Histogram:
         return Histogram(self.bins, exponent, int(indices[0]), counts)
 
     def merged(self, other: "Histogram") -> "Histogram":
-        """The histogram of the values of both."""
+        """Returns the histogram of the values of both. Raises `ValueError` if they have different `bins`."""
         if self.bins != other.bins:
             raise ValueError(f"cannot merge histograms of {self.bins} and {other.bins} bins")
         if self.counts.size == 0 or other.counts.size == 0:
@@ -136,12 +136,12 @@ class Histogram:
         return Histogram(self.bins, exponent, first, counts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Whole numbers alone."""
+        """Returns the fields as integers, for JSON."""
         fields = {"bins": self.bins, "exponent": self.exponent, "first": self.first}
         return {**fields, "counts": self.counts.tolist()}
 
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> "Histogram":
-        """What `to_dict` made."""
+        """Restores a histogram from the result of `to_dict`."""
         counts = np.array(fields["counts"], np.int64)
         return Histogram(int(fields["bins"]), int(fields["exponent"]), int(fields["first"]), counts)

@@ -1,4 +1,5 @@
-"""Rounding of weights by the error of a layer's outputs: GPTQ, AdaRound, and sums that fit an accumulator."""
+"""Weight rounding that minimizes the error of a layer's outputs: GPTQ, AdaRound, and weights for 16-bit
+accumulators."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,49 +13,53 @@ import numpy.typing as npt
 from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.arithmetic.schemes import signs
 
-# Codes of weights whose products have a small error, where the nearest codes do not give the smallest one.
+# GPTQ and coordinate descent: quantized weights that minimize the error of a layer's products.
 #
-# A contraction computes `W x` for rows `x` of its input. With `H`, the mean of `x x^T`, the squared error of the
-# products of codes `C` times steps `S` is `sum((C S - W) H (C S - W)^T)`: that of the products, not that of the
-# weights. Weights are `[channels, terms]` here, second moments `[terms, terms]`.
+# A contraction computes `W x` for rows `x` of its input. With `H` the mean of `x x^T`, the squared error of the
+# products for quantized weights ("codes") `C` with scales ("steps") `S` is `sum((C S - W) H (C S - W)^T)`. Rounding
+# each
+# weight to the nearest code minimizes the error of the weights, not this one. Weights are `[channels, terms]` here,
+# second moments `[terms, terms]`.
 
 F64 = npt.NDArray[np.float64]
 
 DAMPING = 0.01
-"""The share of the mean of its diagonal that is added to that of second moments (Frantar et al., 2023, 3.3)."""
+"""The damping of second moments, as a fraction of the mean of their diagonal (Frantar et al., 2023, 3.3)."""
 
 FLOATS_SHARE = 0.25
-"""How much of the term of GPTAQ is taken, as its authors do. The whole term makes weights smaller where the data is
-noisy, layer after layer: a ResNet-8 of 4-bit weights has 25.3 dB without it, 25.9 with a quarter, 25.2 with all of it,
-and with 4-bit activations 13.8, 13.8 and 12.5 dB; the digits CNN 19.2, 21.4 and 22.1 dB, and 12.2, 12.4 and 12.5."""
+"""The weight of the GPTAQ term, as in the authors' code. The whole term shrinks weights layer after layer if the data
+is
+noisy: a ResNet-8 with 4-bit weights has 25.3 dB without the term, 25.9 dB with a quarter of it and 25.2 dB with all of
+it; with 4-bit activations, 13.8, 13.8 and 12.5 dB. The digits CNN has 19.2, 21.4 and 22.1 dB; 12.2, 12.4 and 12.5 dB.
+"""
 
 SWEEPS = 4
-"""How often each code is chosen anew: of 40 layers with 4 bits a fifth sweep changes the error by less than .2%."""
+"""Sweeps of the coordinate descent: on 40 layers with 4 bits, a fifth sweep changes the error by less than 0.2%."""
 
 _BLOCK = 64
-"""So many terms are chosen with one product for all that the others say of them."""
+"""Terms per block: the errors of a block are propagated to the later terms by one matrix product."""
 
 _SOLVED = 256
-"""So many unknowns of triangular equations are solved at a time: what is left of the work are products."""
+"""Unknowns per block of a triangular solve: the rest of the work consists of matrix products."""
 
 
 @dataclass(frozen=True, eq=False)
 class DampedFactors:
-    """Damped second moments `[terms, terms]`, terms with large ones first, as `R R^T` with an upper triangular `R`.
+    """Damped second moments `[terms, terms]` as `R R^T` with an upper triangular `R`, terms sorted by their diagonal.
 
-    Both GPTQ and the inverse of `compensated` go by these factors. The order is that of the diagonal. A Cholesky
-    factor takes a third of `terms^3` multiply-adds, where an inverse takes six times as many.
+    GPTQ and the inverse in `compensated` share these factors. Terms with large second moments come first. A Cholesky
+    factorization takes a third of `terms^3` multiply-adds, six times fewer than an inverse.
     """
 
     order: npt.NDArray[np.intp]
     upper: F64
-    """`R`, in this order."""
+    """The factor `R`, with its terms in `order`."""
 
     @classmethod
     def of(cls, moments: Array, damping: float = DAMPING) -> "DampedFactors":
-        """Those of `moments`, with the share `damping` of the mean of the diagonal added to it, or 1 where that is 0.
+        """Factorizes `moments` after adding `damping` times the mean of the diagonal (1 if that is 0) to the diagonal.
 
-        Raises `numpy.linalg.LinAlgError` where they are not positive definite.
+        Raises `numpy.linalg.LinAlgError` if the damped moments are not positive definite.
         """
         diagonal = np.diagonal(moments)
         order = np.argsort(-diagonal, kind="stable")
@@ -66,11 +71,12 @@ class DampedFactors:
 
     @cached_property
     def unit(self) -> F64:
-        """`R` with ones on its diagonal: each column divided by that of the term."""
+        """`R` with a unit diagonal: each column divided by its diagonal element."""
         return self.upper / np.diagonal(self.upper)
 
     def solved(self, rows: Array) -> F64:
-        """`X` with `X H = rows`, both `[channels, terms]` in the order of the moments, and `H` the damped ones."""
+        """Solves `X H = rows` for `X`, with `H` the damped moments; both are `[channels, terms]` in the order of the
+        moments."""
         wanted, upper = rows.T[self.order].astype(np.float64), self.upper
         blocks = _blocks(len(upper), _SOLVED)
         between, found = np.empty_like(wanted), np.empty_like(wanted)
@@ -91,55 +97,59 @@ def _blocks(terms: int, size: int) -> list[slice]:
 
 @dataclass(frozen=True)
 class CodeGrid:
-    """The codes that weights may have, without zero points, and what each of their steps is: `[channels, terms]`."""
+    """The codes that weights may take, without zero points, and the step of each: arrays `[channels, terms]`."""
 
     steps: F64
     low: F64
     high: F64
     is_signed: bool = field(default=False, kw_only=True)
-    """Whether the codes are -1 and 1, without 0 between them."""
+    """Whether the only codes are -1 and 1, without 0 between them."""
 
     def nearest(self, weights: Array) -> F64:
-        """The nearest codes of weights; half-way cases to even."""
+        """Returns the code nearest to each weight; ties round to even."""
         numbers = weights / self.steps
         return np.asarray(signs(numbers)) if self.is_signed else np.clip(np.rint(numbers), self.low, self.high)
 
     def limits(self, codes: Array, term: int) -> tuple[F64, F64]:
-        """The lowest and the highest code of `term` in each channel, beside the `codes` of the others."""
+        """Returns the lowest and highest code of `term` in each channel, given the `codes` of the other terms."""
         return self.low[:, term], self.high[:, term]
 
     def rounded(self, numbers: Array, codes: Array, term: int) -> F64:
-        """The nearest codes of `term` to `numbers` of steps, one for each channel, beside the `codes` of the others."""
+        """Returns the code of `term` nearest to `numbers` (in steps, one per channel), given the `codes` of the other
+        terms."""
         return np.asarray(signs(numbers)) if self.is_signed else np.clip(np.rint(numbers), *self.limits(codes, term))
 
     def scaled(self, share: float) -> Self:
-        """The same codes with other steps."""
+        """Returns this grid with its steps multiplied by `share`."""
         return replace(self, steps=self.steps * share)
 
     def permuted(self, order: Array) -> Self:
-        """The grid of terms in another order; the channels of a term lie side by side."""
+        """Returns this grid with its terms permuted by `order`, stored so that the channels of a term are
+        contiguous."""
         steps, low, high = (each.T[order].T for each in (self.steps, self.low, self.high))
         return replace(self, steps=steps, low=low, high=high)
 
 
 def error(weights: Array, codes: Array, grid: CodeGrid, moments: Array) -> float:
-    """The squared error of the products of `codes`, a sum over the channels, mean over the rows."""
+    """The squared error of the products with `codes`, summed over channels and averaged over rows."""
     off = codes * grid.steps - weights
     return float(np.sum(_pull(off, moments) * off))
 
 
 def _pull(off: Array, moments: Array) -> Array:
-    """`off H`, where second moments may be those of terms that have nothing to do with each other: `[terms]`."""
+    """`off H`; moments of rank 1 (`[terms]`) are the diagonal of `H` for uncorrelated terms."""
     return off * moments if moments.ndim == 1 else off @ moments
 
 
 def settled(
     weights: Array, grid: CodeGrid, moments: Array, *, sweeps: int = SWEEPS, factors: DampedFactors | None = None
 ) -> tuple[F64, float, float]:
-    """The codes of GPTQ after a descent, or the nearest ones where these are better; the error of those, and of these.
+    """Quantizes weights by GPTQ and coordinate descent, or to the nearest codes if these have a smaller error.
 
-    Second moments `[terms]` have nothing that makes up for anything: the nearest codes are the best. `factors` are
-    those of `moments`, where they are known.
+    Returns the codes, their error, and the error of the nearest codes. If `moments` is diagonal (`[terms]`), no term
+    can
+    compensate for another, so the nearest codes are optimal. `factors` are the factors of `moments`, if already
+    computed.
     """
     nearest = grid.nearest(weights)
     before = error(weights, nearest, grid, moments)
@@ -152,13 +162,15 @@ def settled(
 
 
 def gptq(weights: Array, grid: CodeGrid, moments: Array, *, factors: DampedFactors | None = None) -> F64:
-    """The codes of GPTQ: one term after the other is rounded, and those to come make up for its error.
+    """Quantizes weights by GPTQ: rounds one term after the other and compensates for its error in the later terms.
 
     Frantar et al., GPTQ, ICLR 2023, algorithm 1, without its inverse. With `H = R R^T`, `R` upper triangular, the error
-    of the products is the sum over the terms `q` of `(R_qq (e_q + sum_(j<q) e_j R_jq / R_qq))^2`, where `e` is `W` less
-    the floats of the codes. So each term is rounded at `w_q + sum_(j<q) e_j R_jq / R_qq`: those are the same codes
-    (Chee et al., QuIP, 2023, theorem 6). Terms with large second moments are rounded first. What was never anything but
-    0 in the samples has its nearest code. `factors` are those of `moments`, where they are known.
+    of the products is the sum over the terms `q` of `(R_qq (e_q + sum_(j<q) e_j R_jq / R_qq))^2`, where `e` is `W`
+    minus
+    the dequantized codes. So each term is rounded at `w_q + sum_(j<q) e_j R_jq / R_qq`, which yields the codes of the
+    original algorithm (Chee et al., QuIP, 2023, theorem 6). Terms with large second moments are rounded first. A term
+    that
+    is 0 in all samples takes its nearest code. `factors` are the factors of `moments`, if already computed.
     """
     if factors is None:
         factors = DampedFactors.of(moments)
@@ -180,12 +192,13 @@ def gptq(weights: Array, grid: CodeGrid, moments: Array, *, factors: DampedFacto
 def compensated(
     weights: Array, moments: Array, cross: Array, *, share: float = FLOATS_SHARE, factors: DampedFactors | None = None
 ) -> F64:
-    """The floats `W*` whose products with quantized data `x~` are nearest to those of `weights` with float data `x`.
+    """Returns weights `W*` whose products with quantized data `x~` best match those of `weights` with float data `x`.
 
-    Codes near `W*` make up for what the layers before have lost, too (Li et al., GPTAQ, 2025, whose term of `x - x~`
-    this is): `E |W~ x~ - W x|^2` is `(W~ - W*) H (W~ - W*)^T` and a constant, with `H` the mean of `x~ x~^T`, `C` that
-    of `x x~^T`, and `W* = W C H^-1 = W + W (C - H) H^-1`. The inverse is damped: what the data says little of stays.
-    `share` is how much of the last term is taken. `factors` are those of `moments`, where they are known.
+    Codes near `W*` also compensate for the error of earlier layers (Li et al., GPTAQ, 2025: the term in `x - x~`):
+    `E |W~ x~ - W x|^2` is `(W~ - W*) H (W~ - W*)^T` plus a constant, with `H` the mean of `x~ x~^T`, `C` that of
+    `x x~^T`, and `W* = W C H^-1 = W + W (C - H) H^-1`. The inverse is damped, so that directions with little data
+    change
+    little. `share` scales the last term. `factors` are the factors of `moments`, if already computed.
     """
     if cross is moments or np.array_equal(cross, moments):
         return weights.astype(np.float64)
@@ -195,13 +208,14 @@ def compensated(
 
 
 def descend(weights: Array, codes: Array, grid: CodeGrid, moments: Array, *, sweeps: int = SWEEPS) -> F64:
-    """`codes` after `sweeps` over all terms, in each of which every code becomes the best one beside the others.
+    """Improves `codes` by coordinate descent: each of `sweeps` passes sets every code to its optimum given the others.
 
-    Coordinate descent on the squared error of the products, which no step makes larger (Behdin et al., QuantEase,
-    2023): the best number beside the others is `w_q - ((C S - W) H)_q / H_qq` less what the term itself adds.
+    No step increases the squared error of the products (Behdin et al., QuantEase, 2023). The unrounded optimum of a
+    code
+    given the others is `w_q - ((C S - W) H)_q / H_qq`, without the contribution of the term itself.
     """
     terms, moments = weights.shape[1], moments.astype(np.float64)
-    # Of a term all channels lie side by side here: `[terms, channels]`.
+    # All channels of a term are contiguous here: `[terms, channels]`.
     found, ordered = codes.T.astype(np.float64), grid.permuted(np.arange(terms, dtype=np.intp))
     off = found * ordered.steps.T - weights.T
     alive = np.diagonal(moments) > 0
@@ -235,11 +249,13 @@ def scale_shares(
     *,
     factors: DampedFactors | None = None,
 ) -> F64:
-    """For each group of weights the share of its steps with the smallest error of the products, `[groups]`.
+    """Returns, for each group of weights, the factor of its steps that minimizes the error of the products: `[groups]`.
 
-    `groups` has the number of the group of each weight, `[channels, terms]`; codes are the nearest ones, or those of
-    GPTQ where `factors` of the moments are given. Groups in one channel have one share when they are judged, and each
-    is judged by its own part of the error.
+    `groups` holds the group number of each weight, `[channels, terms]`. The candidates use the nearest codes, or those
+    of
+    GPTQ if `factors` of the moments are given. All groups of a channel try the same factor at once; each is evaluated
+    by
+    its own part of the error.
     """
     count = int(groups.max()) + 1
     best = np.full(count, np.inf)
@@ -254,118 +270,117 @@ def scale_shares(
     return chosen
 
 
-# Codes of weights by AdaRound: whether each weight is rounded up or down is learned from the error of what it is
-# for.
+# AdaRound: learns for each weight whether to round up or down from the error of the layer's output.
 #
-# A layer computes `f(W x + b)`, with an activation `f` that is linear in pieces. Its weights become those of the
-# codes `floor(W / S) + h` with `h = clip(1.2 sigmoid(v) - .1, 0, 1)` for a number `v` each, which goes down the
-# gradient of
+# A layer computes `f(W x + b)` with a piecewise linear activation `f`. Its weights become the codes
+# `floor(W / S) + h` with `h = clip(1.2 sigmoid(v) - 0.1, 0, 1)` for one variable `v` each; gradient descent minimizes
 #
 #     E |f(W~ x~ + b~) - f(W x + b)|^2 + lambda sum(1 - |2 h - 1|^beta)
 #
 # where `beta` falls from 20 to 2, so that each `h` ends as 0 or 1 (Nagel et al., Up or Down? Adaptive Rounding for
-# Post-Training Quantization, ICML 2020, equations 21 to 25). `x~` is what the quantized program before the layer
-# gives, and `x` what the float one gave. Without an activation the error depends on `W~` and second moments alone.
+# Post-Training Quantization, ICML 2020, equations 21 to 25). `x~` is the layer input in the quantized program and `x`
+# that in the float model. Without an activation the error depends only on `W~` and second moments.
 #
-# Nothing is drawn: batches are rows at equal distances. Weights are `[groups, channels, terms]`, rows of data
-# `[groups, rows, terms]`. Channels are independent of each other, so each has the best of the codes known for it.
+# The method is deterministic: batches are equally spaced rows. Weights are `[groups, channels, terms]`, rows of data
+# `[groups, rows, terms]`. Channels are independent, so each one keeps the best codes known for it.
 
 F32 = npt.NDArray[np.float32]
 
 STEPS = 500
-"""Steps of the descent."""
+"""Number of gradient descent steps."""
 
 _RATE = 0.05
-"""What Adam's steps begin with, of numbers that are 2.4 where a weight is rounded to an end."""
+"""Adam's initial step size, for variables `v` that are about 2.4 in magnitude when `h` is 0 or 1."""
 
 _BATCH = 1024
-"""Rows of one step."""
+"""Rows per step."""
 
 _WARM = 0.2
-"""The share of the steps before anything draws `h` to 0 or 1, as in the paper."""
+"""The fraction of the steps that run before the regularizer draws `h` to 0 or 1, as in the paper."""
 
 _PULL = 8.0
-"""The `lambda`, where the error is a share of that of the known codes, times the number of weights."""
+"""The regularizer weight `lambda`, times the number of weights; the error is relative to that of the known codes."""
 
 PULL_TOGETHER = 40.0
-"""That of several weights with one error: with less, many are still on their way when the steps end. Measured on a
-ResNet-8 with 4-bit weights, 500 steps: with 8 the first block ends 1 to 2 dB worse than it began, with 40 as it was."""
+"""The regularizer weight `lambda` for several weight tensors with one error. With less, many weights are still
+undecided when the steps end: on a ResNet-8 with 4-bit weights and 500 steps, the first block ends 1 to 2 dB worse than
+it began with 8, and unchanged with 40."""
 
 _BETAS = 20.0, 2.0
 
 
 @dataclass(frozen=True)
 class PiecewiseLinear:
-    """`z` between two ends, `low + slope (z - low)` below, and `high` above."""
+    """A piecewise linear activation: `z` between `low` and `high`, `low + slope (z - low)` below, `high` above."""
 
     low: float = -math.inf
     high: float = math.inf
     slope: float = 0.0
 
     def of(self, sums: Array) -> Array:
-        """Its values."""
+        """Applies the activation to `sums`."""
         below = np.minimum(sums - self.low, 0) * self.slope if self.slope else 0
         return np.clip(sums, self.low, self.high) + below
 
     def slopes(self, sums: Array) -> Array:
-        """Its derivative."""
+        """The derivative of the activation at `sums`."""
         inside = ((sums > self.low) & (sums < self.high)).astype(sums.dtype)
         return inside + (sums <= self.low) * sums.dtype.type(self.slope) if self.slope else inside
 
 
 class Objective(Protocol):
-    """The error of what a layer gives with some weights, channel by channel."""
+    """The error of a layer's output for given weights, channel by channel."""
 
     def errors(self, weights: F64) -> F64:
-        """The error of each channel."""
+        """Returns the error of each channel."""
         ...
 
     def gradient(self, weights: F64, step: int) -> F64:
-        """Its derivative by the weights, on the batch of a step."""
+        """Returns the derivative of the error with respect to the weights, on the batch of `step`."""
         ...
 
     @property
     def multiply_adds(self) -> int:
-        """Those of a gradient."""
+        """The multiply-adds of one gradient evaluation."""
         ...
 
 
 @dataclass(frozen=True)
 class ByMoments:
-    """The error of a layer without an activation: that of the products, by second moments `[groups, terms, terms]`."""
+    """The error of a layer without an activation, from second moments `[groups, terms, terms]`."""
 
     wanted: F64
-    """Weights of floats whose error is 0."""
+    """Float weights with an error of 0."""
 
     moments: F64
 
     def errors(self, weights: F64) -> F64:
-        """The mean squared error of each channel."""
+        """Returns the mean squared error of each channel."""
         off = weights - self.wanted
         return np.sum((off @ self.moments) * off, -1)
 
     def gradient(self, weights: F64, step: int) -> F64:
-        """Of all rows, whatever the step."""
+        """Returns the derivative of the error on all rows, independent of `step`."""
         return 2 * (weights - self.wanted) @ self.moments
 
     @property
     def multiply_adds(self) -> int:
-        """Those of a gradient."""
+        """The multiply-adds of one gradient evaluation."""
         return self.wanted.size * self.wanted.shape[-1]
 
 
 @dataclass(frozen=True)
 class ByRows:
-    """The error of a layer with an activation, on rows of its data."""
+    """The error of a layer with an activation, evaluated on rows of its data."""
 
     rows: F32
-    """`[groups, rows, terms]`."""
+    """The quantized layer's input, `[groups, rows, terms]`."""
 
     sums: F32
-    """What the float layer gives before its activation, `[groups, rows, channels]`."""
+    """The float layer's output before its activation, `[groups, rows, channels]`."""
 
     bias: F32
-    """What the quantized layer adds, `[groups, 1, channels]`."""
+    """The bias of the quantized layer, `[groups, 1, channels]`."""
 
     activation: PiecewiseLinear
 
@@ -373,12 +388,12 @@ class ByRows:
         return rows @ weights.astype(np.float32).swapaxes(1, 2) + self.bias
 
     def errors(self, weights: F64) -> F64:
-        """The mean squared error of each channel."""
+        """Returns the mean squared error of each channel."""
         off = self.activation.of(self._sums(weights, self.rows)) - self.activation.of(self.sums)
         return np.square(off, dtype=np.float64).mean(1)
 
     def gradient(self, weights: F64, step: int) -> F64:
-        """Of every n-th row."""
+        """Returns the derivative of the error on every n-th row, beginning at a row that depends on `step`."""
         stride = max(1, self.rows.shape[1] // _BATCH)
         rows, sums = (each[:, step % stride :: stride] for each in (self.rows, self.sums))
         found = self._sums(weights, rows)
@@ -387,21 +402,21 @@ class ByRows:
 
     @property
     def multiply_adds(self) -> int:
-        """Those of a gradient: of the sums, and of the derivative by the weights."""
+        """The multiply-adds of one gradient evaluation, forward and backward."""
         groups, rows, terms = self.rows.shape
         stride = max(1, rows // _BATCH)
         return 2 * groups * self.sums.shape[-1] * terms * -(-rows // stride)
 
 
 class SoftCodes:
-    """Codes on their way to one of two neighbours each: floats between these, which go down a gradient.
+    """Relaxed codes: each is a float between its two neighboring codes, optimized by gradient descent.
 
-    `v` begins where `h` gives each weight itself (equation 23 without rounding).
+    `v` is initialized so that `h` reproduces each weight exactly (equation 23 without rounding).
     """
 
     def __init__(self, wanted: F64, grid: CodeGrid) -> None:
         self._low = grid.low if grid.is_signed else np.clip(np.floor(wanted / grid.steps), grid.low, grid.high)
-        # 0 where the largest code is reached.
+        # The width is 0 at the largest code.
         self._width = np.minimum(self._low + (2 if grid.is_signed else 1), grid.high) - self._low
         share = np.clip((wanted / grid.steps - self._low) / np.maximum(self._width, 1), 0.01, 0.99)
         self._v = -np.log(1.2 / (share + 0.1) - 1)
@@ -410,15 +425,15 @@ class SoftCodes:
 
     @property
     def size(self) -> int:
-        """How many weights there are."""
+        """The number of weights."""
         return self._v.size
 
     def now(self) -> F64:
-        """What they are now."""
+        """Returns the current relaxed codes."""
         return self._low + self._h() * self._width
 
     def descend(self, gradient: F64, step: int, steps: int, pull_to_ends: float) -> None:
-        """Go a step of Adam down `gradient`, that of the error by the codes, and towards 0 or 1."""
+        """Takes one step of Adam along `gradient` (of the error with respect to the codes) and the regularizer."""
         sigmoid, h = self._sigmoid, self._h()
         pull = gradient * self._width
         done = (step / steps - _WARM) / (1 - _WARM)
@@ -435,7 +450,7 @@ class SoftCodes:
         self._sigmoid = 1 / (1 + np.exp(-self._v))
 
     def settled(self) -> F64:
-        """The nearer one of both for each weight."""
+        """Returns the nearer of the two neighboring codes for each weight."""
         return np.where(1.2 * self._sigmoid - 0.1 >= 0.5, self._low + self._width, self._low)
 
     def _h(self) -> F64:
@@ -443,7 +458,7 @@ class SoftCodes:
 
 
 def adaround(wanted: F64, known: F64, grid: CodeGrid, objective: Objective, *, steps: int = STEPS) -> F64:
-    """Codes around the floats `wanted` with a small error by `objective`; those of `known` where these have less."""
+    """Runs AdaRound around the floats `wanted`; channels whose `known` codes have a smaller error keep those."""
     unit = float(np.sum(objective.errors(known * grid.steps)))
 
     def gradients(codes: Sequence[F64], step: int) -> Sequence[F64]:
@@ -462,9 +477,10 @@ def adaround_together(
     steps: int,
     pull: float = PULL_TOGETHER,
 ) -> list[F64]:
-    """Codes around the floats of several weights, by one error: `unit` with known codes, `gradients` by the codes.
+    """Runs AdaRound on several weight tensors with one common error, whose value for the known codes is `unit`.
 
-    `gradients` takes the codes, which lie between two whole numbers, and the step; `pull` is the `lambda`.
+    `gradients(codes, step)` returns the derivatives of the error with respect to the relaxed codes. `pull` is the
+    regularizer weight `lambda`.
     """
     soft = [SoftCodes(*each) for each in zip(wanted, grids, strict=True)]
     scale = sum(each.size for each in soft) / unit if unit > 0 else 0.0
@@ -476,40 +492,40 @@ def adaround_together(
 
 
 def best_of(codes: tuple[F64, ...], grid: CodeGrid, objective: Objective) -> F64:
-    """For each channel the codes with the smallest error, the first of several."""
+    """Returns, for each channel, the candidate codes with the smallest error; the first one wins a tie."""
     errors = np.stack([objective.errors(each * grid.steps) for each in codes])
     return np.take_along_axis(np.stack(codes), errors.argmin(0)[None, ..., None], 0)[0]
 
 
-# Codes of weights whose sums in 16 bits never saturate: those of each sum share what all of its weights may add up
-# to.
+# Weights whose partial sums fit 16 bits, so that instructions with saturating sums are exact.
 #
-# An instruction that multiplies bytes and adds neighbours in 16 bits (`vpmaddubsw`) is exact for every input of 0 to
-# 255 if the positive weights of each sum add up to at most 128, and the negative ones to at least -128: 255 * 128 is
-# 32640. Which terms are one sum is data here (`sums`): `qmlir.quantization.weights` has the order of the loops.
+# An instruction that multiplies bytes and adds adjacent products in 16 bits (`vpmaddubsw`) is exact for every input
+# of 0
+# to 255 if the positive weights of each sum add up to at most 128, and the negative ones to at least -128: 255 * 128 is
+# 32640. The array `sums` says which terms share a sum; `qmlir.quantization.weights` derives it from the loop order.
 
 LARGEST_INPUT = 255
-"""What is read of the data at most: bytes without a sign."""
+"""The largest input value: an unsigned byte."""
 
 NEIGHBOURS = 2
-"""The products that one instruction adds."""
+"""The number of products that one instruction adds."""
 
 REACH = integer_limits(16)[1] // LARGEST_INPUT
-"""What the weights of one sign in a sum may add up to: 128, as 255 * 128 is 32640, and 255 * 129 is 32895."""
+"""The limit of the sum of the weights of one sign: 128, because 255 * 128 is 32640 and 255 * 129 is 32895."""
 
 
 @dataclass(frozen=True)
 class ShortGrid(CodeGrid):
-    """A grid whose codes of one sign add up to at most `reach` in each sum."""
+    """A grid that limits the codes of each sign to a total of `reach` in each sum."""
 
     sums: Array
-    """The number of the sum of each term, `[terms]`."""
+    """The index of the sum that each term belongs to, `[terms]`."""
 
     reach: int
 
     @cached_property
     def members(self) -> Array:
-        """The terms of each sum, `[sums, most]`, where `terms` stands for none."""
+        """The terms of each sum, `[sums, most]`, padded with `len(self.sums)`."""
         terms = len(self.sums)
         order = np.argsort(self.sums, kind="stable")
         _, place, counts = np.unique(self.sums[order], return_index=True, return_counts=True)
@@ -521,7 +537,7 @@ class ShortGrid(CodeGrid):
 
     @cached_property
     def _beside(self) -> list[Array]:
-        """For each term the others of its sum."""
+        """For each term, the other terms of its sum."""
         found: list[Array] = [np.empty(0, np.int64)] * len(self.sums)
         for row in self.members:
             own = row[row < len(self.sums)]
@@ -530,30 +546,30 @@ class ShortGrid(CodeGrid):
         return found
 
     def limits(self, codes: Array, term: int) -> tuple[F64, F64]:
-        """What the others of its sum leave of the range of each code of `term`."""
+        """Returns the range that the other terms of the sum leave for the code of `term` in each channel."""
         others = codes[:, self._beside[term]]
         low = -self.reach - np.minimum(others, 0).sum(axis=1)
         high = self.reach - np.maximum(others, 0).sum(axis=1)
         return np.maximum(self.low[:, term], np.minimum(low, 0)), np.minimum(self.high[:, term], np.maximum(high, 0))
 
     def accepts(self, codes: Array) -> bool:
-        """Whether all sums of `codes` fit."""
+        """Whether all sums of `codes` stay within `reach`."""
         padded = np.concatenate([codes, np.zeros((len(codes), 1))], axis=1)[:, self.members]
         return all(bool((limit(padded, 0).sum(axis=2) <= self.reach).all()) for limit in (np.maximum, _negative))
 
     def permuted(self, order: Array) -> Self:
-        """The grid of terms in another order."""
+        """Returns this grid with its terms permuted by `order`."""
         return replace(super().permuted(order), sums=self.sums[order])
 
     def nearest(self, weights: Array) -> F64:
-        """The nearest codes whose sums fit; steps are alike in a sum."""
+        """Returns the nearest codes whose sums stay within `reach`; all steps of a sum must be equal."""
         codes = super().nearest(weights)
         for sign in (1, -1):
             self._shorten(codes, weights / self.steps, sign)
         return np.clip(codes, self.low, self.high) + 0.0  # none is -0
 
     def _shorten(self, codes: F64, wanted: F64, sign: int) -> None:
-        """Give each sum whose codes of a sign are too large the nearest ones of that sign that fit, in place."""
+        """Replaces, in place, the codes of one sign in each sum that exceeds `reach` by the nearest ones that fit."""
         padding = np.zeros((len(codes), 1))
         own = np.maximum(np.concatenate([codes * sign, padding], axis=1)[:, self.members], 0)
         channel, place = np.nonzero(own.sum(axis=2) > self.reach)
@@ -568,15 +584,15 @@ class ShortGrid(CodeGrid):
 
 
 def _negative(numbers: Array, most: int) -> Array:
-    """The sizes of those below `most`, 0 in place of the others."""
+    """The magnitudes of the numbers below `most`, 0 for the others."""
     return most - np.minimum(numbers, most)
 
 
 def _with_total(numbers: Array, total: int) -> Array:
-    """The nearest integers of 0 and more to each row of `numbers`, whose nearest integers add up to more than `total`.
+    """Returns the nearest nonnegative integers with sum `total` to each row of `numbers`, whose rounded sum is larger.
 
-    The nearest numbers with this sum are all the same amount smaller, or 0 (the projection on a simplex: Duchi et al.,
-    ICML 2008). Rounded, they are off by less than one for each: those that were rounded the furthest go back.
+    The nearest real numbers with this sum are all smaller by one amount, or 0 (projection onto a simplex: Duchi et al.,
+    ICML 2008). Rounding them changes each by less than one; those rounded furthest are corrected.
     """
     ordered = -np.sort(-numbers, axis=1)
     count = 1 + np.arange(int(numbers.shape[1]))

@@ -1,7 +1,7 @@
-"""Structured control flow (`scf`): which values an operation hands on as which others, into its regions and out.
+"""Value flow of structured control flow (`scf`): which operands become which region arguments and results.
 
-A value of a region and what it is handed on as are one value at different times: they have one type, one range and one
-scale. Passes ask here, and know no loop by name.
+A value and the region argument that it flows to are one value at different times: they have one type, one range and
+one scale. Passes query this module rather than individual loop operations.
 """
 
 from collections.abc import Iterator
@@ -12,20 +12,20 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 CONTROL = (scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
-"""The operations of `scf` that hand values on."""
+"""The operations of `scf` that forward values."""
 
 
 class HandedOn(NamedTuple):
-    """An operand, of the operation or of the end of one of its regions, and what it becomes."""
+    """A forwarded operand of an operation or of a region's terminator, and the value that it becomes."""
 
     user: Operation
     place: int
     taken: SSAValue
-    """An argument of a region, or a result."""
+    """The region argument or result that receives the value."""
 
     @property
     def given(self) -> SSAValue:
-        """The value that is handed on."""
+        """The forwarded value."""
         return self.user.operands[self.place]
 
 
@@ -36,9 +36,9 @@ def _ends(block: Block) -> Operation:
 
 
 def handed_on(op: Operation) -> Iterator[HandedOn]:
-    """What `op` hands on; nothing for an operation that is no choice and no loop of `scf`.
+    """Yields the values that `op` forwards; nothing for operations that are not control flow of `scf`.
 
-    What comes in is before what a region makes of it, region by region in the order in which they run.
+    Forwarded inputs of a region come before its outputs, region by region in execution order.
     """
     match op:
         case scf.ForOp():
@@ -67,7 +67,7 @@ def handed_on(op: Operation) -> Iterator[HandedOn]:
 
 
 def together(op: Operation) -> Iterator[tuple[list[HandedOn], list[SSAValue]]]:
-    """The values that `op` hands on as one another: how they are given, and all that they become."""
+    """Yields the groups of values that `op` identifies by forwarding: the operands, and all values that they become."""
     groups: list[tuple[list[HandedOn], list[SSAValue]]] = []
     for each in handed_on(op):
         joined = [group for group in groups if each.taken in group[1] or any(_same(each, own) for own in group[0])]
@@ -84,7 +84,7 @@ def _same(one: HandedOn, other: HandedOn) -> bool:
 
 
 def captured(op: Operation) -> Iterator[SSAValue]:
-    """What `op` and its regions use from outside, once each and in order."""
+    """Yields the outside values that `op` and its regions use, each once, in order of use."""
     seen: dict[SSAValue, None] = {}
     for each in op.walk():
         for operand in each.operands:
@@ -94,7 +94,7 @@ def captured(op: Operation) -> Iterator[SSAValue]:
 
 
 def known_bound(value: SSAValue) -> int | None:
-    """The number that a bound or a step of a loop is, `None` where a run says it."""
+    """Returns the constant value of a loop bound or step; `None` if it is computed at run time."""
     owner = value.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         return owner.value.value.data

@@ -1,8 +1,8 @@
 """Diagnostics: messages about an operation, before they are rendered.
 
-A pass raises `op_error(op, …)` to stop, or emits a warning or a remark and goes on. The caller of the pass receives
-them by `diagnostic_handler`, as well as those about faulty packages; without a handler, warnings and remarks go to
-Python's logging, so that a library user sees them. `qmlir.text.diagnostics` makes their text (file, line, excerpt).
+A pass raises `op_error(op, …)` to stop, or emits a warning or remark and continues. The caller of the pass receives
+these, and diagnostics about faulty packages, through `diagnostic_handler`; without a handler, warnings and remarks go
+to Python's logging, so that library users see them. `qmlir.text.diagnostics` renders them (file, line, excerpt).
 """
 
 import difflib
@@ -25,11 +25,11 @@ _logger = logging.getLogger("qmlir")
 
 
 def printable(text: str, keep: str = "") -> str:
-    """`text` with escape sequences, `\\u202e`, for what does not print: controls, marks of direction, ends of lines.
+    """Replaces unprintable characters (controls, bidirectional marks, line ends) by escapes such as `\\u202e`.
 
-    Names come from models: they must not control a terminal, or imitate other text.
+    Names come from models: they must not control a terminal or imitate other text.
 
-    Characters in `keep` stay. The sequences are those of JSON and TOML, so that strings of these stay the same strings.
+    Characters in `keep` stay. The escapes are those of JSON and TOML, so strings in these formats keep their value.
     """
     if text.isprintable():
         return text
@@ -42,11 +42,11 @@ def _escaped(character: str) -> str:
 
 
 LINES = "\n\t"
-"""The characters that `printable` keeps in text with several lines."""
+"""The characters that `printable` keeps in multi-line text."""
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` if a known name is similar, otherwise empty: the end of a message."""
+    """Returns `; did you mean 'x'?`, the end of a message, if a known name is similar; otherwise an empty text."""
     folded: dict[str, list[str]] = {}
     for each in known:
         folded.setdefault(each.lower(), []).append(each)
@@ -58,7 +58,7 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """The message about a `name` that is not in `known`: `unknown target 'nqu'; did you mean 'npu'? (available: …)`."""
+    """Returns the message for an unknown `name`: `unknown target 'nqu'; did you mean 'npu'? (available: …)`."""
     names = list(known)
     return f"unknown {kind} '{name}'{nearest_name(name, names)} (available: {', '.join(names) or 'none'})"
 
@@ -74,7 +74,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True)
 class SourceLocation:
-    """A place in a text: `line` and `column` count from 1."""
+    """A position in a text: `line` and `column` count from 1."""
 
     file: str
     line: int
@@ -90,7 +90,7 @@ _WHOLE_SENTENCES = ("input ", "output ", "dimension ", "expected ", "no ", "cann
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One message, with its operation and its place if they are known."""
+    """A message, with its operation and its location if they are known."""
 
     severity: Severity
     message: str
@@ -104,7 +104,8 @@ class Diagnostic:
         return printable(f"{place}{self.severity}: {self.message}")
 
     def for_caller(self) -> "Diagnostic":
-        """For a user of models, who has no function: `@main` is called the model, or goes without saying."""
+        """Rewords the diagnostic for users of models, who don't see functions: `@main` becomes "the model", or is
+        omitted."""
         if not isinstance(self.op, FuncOp) or self.op.sym_name.data != "main":
             return self
         before, subject, rest = self.message.partition(f"{describe(self.op)} ")
@@ -113,9 +114,9 @@ class Diagnostic:
 
 
 class DiagnosticError(DiagnosticException):
-    """An error that names its operation or its place in the text; the tools print it as one line.
+    """An error with its operation or location; tools print it as one line.
 
-    Where several faults were found that do not follow from each other, `diagnostics` has them all.
+    If several independent errors were found, `diagnostics` has all of them.
     """
 
     def __init__(self, diagnostic: Diagnostic, *more: Diagnostic):
@@ -125,7 +126,7 @@ class DiagnosticError(DiagnosticException):
 
 
 def source_location(location: Attribute) -> SourceLocation | None:
-    """The first place in a file that `location` names, `None` where it names none."""
+    """Returns the first file position in `location`; `None` if there is none."""
     match location:
         case FileLineColLoc():
             return SourceLocation(location.filename.data, location.line.data, location.column.data)
@@ -152,24 +153,24 @@ def _diagnostic(severity: Severity, op: Operation, message: str, notes: Sequence
 
 
 def op_error(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> DiagnosticError:
-    """The error, to be raised, about `op`: what was found, and what would be accepted."""
+    """Returns an error about `op`, to be raised; the message names the value found and the values accepted."""
     return DiagnosticError(_diagnostic(Severity.ERROR, op, message, notes))
 
 
 def text_error(
     message: str, location: SourceLocation | None = None, notes: Sequence[Diagnostic] = ()
 ) -> DiagnosticError:
-    """The error, to be raised, about a place in a text, or about a file as a whole."""
+    """Returns an error, to be raised, about a position in a text or about a file as a whole."""
     return DiagnosticError(Diagnostic(Severity.ERROR, message, location, notes=tuple(notes)))
 
 
 def together(errors: Sequence[DiagnosticError]) -> DiagnosticError:
-    """One error, to be raised, of several."""
+    """Combines several errors into one, to be raised."""
     return errors[0] if len(errors) == 1 else DiagnosticError(*(said for each in errors for said in each.diagnostics))
 
 
 def note(op: Operation, message: str) -> Diagnostic:
-    """A note to go with another diagnostic, placed at `op`."""
+    """Returns a note, located at `op`, to attach to another diagnostic."""
     return _diagnostic(Severity.NOTE, op, message, ())
 
 
@@ -193,12 +194,12 @@ _handler: ContextVar[Handler] = ContextVar("qmlir_diagnostic_handler", default=_
 _told_here: set[str] = set()
 
 _told: ContextVar[set[str]] = ContextVar("qmlir_told", default=_told_here)
-"""What `warn_once` has told the outermost handler; without one, this process."""
+"""The messages that `warn_once` has emitted to the outermost handler; without a handler, in this process."""
 
 
 @contextmanager
 def diagnostic_handler(handler: Handler) -> Generator[None]:
-    """Send the diagnostics emitted inside the `with` block to `handler`, instead of the outer one."""
+    """Sends the diagnostics emitted inside the `with` block to `handler` instead of the outer one."""
     told = _told.set(set() if _told.get() is _told_here else _told.get())
     try:
         with _handled_by(handler):
@@ -218,12 +219,12 @@ def _handled_by(handler: Handler) -> Generator[None]:
 
 
 def emit(diagnostic: Diagnostic) -> None:
-    """Pass `diagnostic` to the innermost handler."""
+    """Passes `diagnostic` to the innermost handler."""
     _handler.get()(diagnostic)
 
 
 def warn_once(message: str) -> None:
-    """Emit a warning about no operation, but once in an outermost handler: data may be gone over many times."""
+    """Emits a warning without an operation, once per outermost handler, since data may be processed many times."""
     if message not in _told.get():
         _told.get().add(message)
         emit(Diagnostic(Severity.WARNING, message))
@@ -231,7 +232,7 @@ def warn_once(message: str) -> None:
 
 @contextmanager
 def revised(change: Callable[[Diagnostic], Diagnostic | None]) -> Generator[None]:
-    """Inside the `with` block the handler gets what `change` makes of each diagnostic, and nothing for `None`."""
+    """Applies `change` to each diagnostic emitted inside the `with` block; those mapped to `None` are dropped."""
     outer = _handler.get()
 
     def pass_on(diagnostic: Diagnostic) -> None:
@@ -243,15 +244,15 @@ def revised(change: Callable[[Diagnostic], Diagnostic | None]) -> Generator[None
 
 
 def without_remarks() -> AbstractContextManager[None]:
-    """Suppress remarks inside the `with` block; errors and warnings pass."""
+    """Suppresses remarks inside the `with` block; errors and warnings pass."""
     return revised(lambda each: None if each.severity is Severity.REMARK else each)
 
 
 def emit_remark(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> None:
-    """Emit a remark: what was decided about `op`, and why."""
+    """Emits a remark: a decision about `op`, and the reason for it."""
     emit(_diagnostic(Severity.REMARK, op, message, notes))
 
 
 def emit_warning(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> None:
-    """Emit a warning: what a user of `op` may not want."""
+    """Emits a warning about a property of `op` that users may not want."""
     emit(_diagnostic(Severity.WARNING, op, message, notes))

@@ -1,7 +1,7 @@
-"""What passes ask of an operation: its result types, its parameters, its slots of quantization, its canonicalization.
+"""Operation and type interfaces that passes use: shape inference, parameters, quantization slots, canonicalization.
 
-An operation of any dialect, of this package or another, takes part in a pass by implementing the interface that
-the pass asks for; so do types, in the interpreter and in conversions. Nothing here knows a dialect.
+An operation of any dialect, in this package or another, takes part in a pass by implementing the interface that
+the pass queries. Types do so for the interpreter and for conversions. This module depends on no dialect.
 """
 
 import abc
@@ -27,7 +27,7 @@ from qmlir.ir.float_reasons import FloatCause
 
 @dataclass(frozen=True)
 class RegisteredCanonicalization(HasCanonicalizationPatternsTrait):
-    """The operation's canonicalization patterns are those registered for its dialect.
+    """Canonicalizes an operation by the patterns that the registry has for its dialect.
 
     The set is `<dialect>.canonicalize` in the registry, so that `canonicalize`, ours or xDSL's, finds it without
     the operations importing their patterns.
@@ -41,7 +41,7 @@ class RegisteredCanonicalization(HasCanonicalizationPatternsTrait):
 
 
 class ActsBesideResults(MemoryEffect):
-    """The operation does something besides its results (records a statistic, stops the run): nothing erases it."""
+    """Marks an operation with a side effect (it records a statistic or stops the run), which must not be erased."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> set[EffectInstance]:
@@ -60,49 +60,52 @@ class InferResultTypes(Checked, Operation, abc.ABC):
 
     @abc.abstractmethod
     def infer_result_types(self) -> Sequence[TypeAttribute]:
-        """The result types that the operands and properties imply, one for each result.
+        """Returns the result types that the operands and properties imply, one per result.
 
-        If the choice of a quantized type is free, the element type is the expressed one (`f32`). Raises
-        `VerifyException` for operands that do not go together.
+        If several quantized types are possible, the element type is the expressed one (`f32`). Raises `VerifyException`
+        if
+        the operands are incompatible.
         """
 
 
 class ReadsShapesOnly(OpTrait):
-    """The results follow from the shapes of the operands: no element of them is looked at."""
+    """Marks an operation whose results depend only on the shapes of its operands, not on their elements."""
 
 
 class SizesKnownInRun(OpTrait):
-    """Sizes of the results may depend on elements of the operands: what takes them is made for the sizes of a run."""
+    """Marks an operation whose result sizes may depend on operand elements, so that its users need runtime sizes."""
 
 
 class ReadsExactNumbers(OpTrait):
-    """Numbers are compared or looked up: the smallest change of an operand may give other results.
+    """Marks an operation that compares or looks up values, so that a tiny change of an operand may change its results.
 
-    What such operations alone read is not worth rounding: it multiplies nothing, and costs decisions.
+    A value that only such operations read should not be quantized: that saves no multiplications, and changes
+    decisions.
     """
 
 
 KnownValue = Callable[[SSAValue | None], npt.NDArray[Any] | None]
-"""The elements of a value that is known when a module is compiled, `None` for any other one and for no value."""
+"""Returns the elements of a value known at compile time; `None` for an unknown or absent value."""
 
 
 @dataclass(frozen=True)
 class Replacement:
-    """Operations to stand in the place of another one, in order, and the values in the place of its results."""
+    """The operations that replace another one, in order, and the values that replace its results."""
 
     operations: Sequence[Operation]
     values: Sequence[SSAValue]
 
     @staticmethod
     def by(op: Operation) -> "Replacement":
-        """The replacement by one operation."""
+        """Returns the replacement by one operation."""
         return Replacement([op], op.results)
 
 
 class HasParameters(Checked, Operation, abc.ABC):
     """An operation with parameter operands, such as axes or a new shape, which are usually known at compile time.
 
-    Compiled code needs them known: `specialized` turns the operand into a property, or the operation into others.
+    Compiled code requires constant parameters: `specialized` turns such an operand into a property, or rewrites the
+    operation.
     """
 
     CHECKS: ClassVar[Mapping[str, Check]] = {
@@ -126,18 +129,18 @@ class HasParameters(Checked, Operation, abc.ABC):
 
     @abc.abstractmethod
     def parameter_operands(self) -> Iterator[SSAValue]:
-        """The operands that are parameters, not data."""
+        """Yields the operands that are parameters rather than data."""
 
     @abc.abstractmethod
     def specialized(self, known: KnownValue) -> Replacement | None:
-        """The replacement of this operation for known values of parameters; `None` if no parameter is known.
+        """Returns the replacement of this operation for known values of parameters; `None` if no parameter is known.
 
-        Result types may be less precise than inference gives them then. Raises `VerifyException` for an invalid value.
+        Its result types may be less precise than the inferred ones. Raises `VerifyException` for an invalid value.
         """
 
 
 class Slot(StrEnum):
-    """The role of a value in an operation; recipes name it to choose a type."""
+    """The role of a value in an operation; recipes use it to choose a type."""
 
     INPUT = "input"
     WEIGHT = "weight"
@@ -148,7 +151,7 @@ class Slot(StrEnum):
 
 @dataclass(frozen=True)
 class FixedRange:
-    """A range of results that does not depend on the input: `[0, 1]` for a sigmoid."""
+    """A range of results that does not depend on the input, such as `[0, 1]` for a sigmoid."""
 
     minimum: float
     maximum: float
@@ -161,13 +164,13 @@ class Domain:
     minimum: float = -math.inf
     maximum: float = math.inf
     holes: tuple[float, ...] = ()
-    """Excluded numbers, such as 0 of a divisor; they may be `minimum` or `maximum`."""
+    """Excluded numbers, such as 0 for a divisor; they may equal `minimum` or `maximum`."""
 
     coarsest: float = math.inf
-    """The largest scale at which quantized numbers still say where on its period a function is."""
+    """The largest scale at which quantized values still resolve the period of a periodic function."""
 
     def holds(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Which of `values` are in it."""
+        """Returns a mask of the `values` that lie in the domain."""
         return (values >= self.minimum) & (values <= self.maximum) & ~np.isin(values, self.holes)
 
     def __str__(self) -> str:
@@ -181,19 +184,24 @@ class Domain:
 class QuantizationSlots:
     """How an operation may be quantized.
 
-    `operands` gives the slot of each operand definition by its name in the operation's definition, `None` for a value
-    that is never quantized (indices, shapes). `shares_parameters` says that all data operands and results have one
-    quantized type, as in movement and max pooling. `weight_channel_axis` is the axis of the weight operand that
-    per-channel parameters follow, and `result_channel_axis` the axis of the result that these channels are,
-    `channel_repeats` times one after the other. `weight_sum_axis` is the axis along which weights have blocks, if it
-    is not the one beside the channels. `fixed_output` is the range of the result if it is fixed.
-    `limits_operand` says that the result is the clamped operand: the operand may have the type of the result, which
-    clamps the same values. `takes_accumulators` says that an operand may be a 32-bit accumulator, so that nothing is
-    rounded before this operation. `domains` are those of operands by name, if the result is not finite for some
-    numbers: their quantized types exclude these. `flat_below` is the number below which the result is 0 to 8 bits, so
-    that the operand needs no codes there. `normalizes_rows` says that each row of the data is divided by its own
-    spread, so that what goes in may be a sum that grows over many layers. `divides_one` says that the elements of a row
-    of the result add up to 1, so that each is the smaller the more there are.
+    - `operands`: the slot of each operand by its name in the operation's definition; `None` for a value that is never
+      quantized (indices, shapes).
+    - `shares_parameters`: all data operands and results have one quantized type, as in data movement and max pooling.
+    - `weight_channel_axis`: the axis of the weight operand that per-channel parameters follow; `result_channel_axis` is
+      the
+      axis of the result with these channels, repeated `channel_repeats` times.
+    - `weight_sum_axis`: the axis along which weights have blocks, if it is not the one next to the channels.
+    - `fixed_output`: the range of the result if it does not depend on the input.
+    - `limits_operand`: the result is the clamped operand, so that the operand may have the result type, which clamps
+      identically.
+    - `takes_accumulators`: an operand may be a 32-bit accumulator, so that nothing is rounded before this operation.
+    - `domains`: the domains of operands by name, if some numbers have no finite result; their quantized types exclude
+      these.
+    - `flat_below`: the number below which the result is 0 in 8 bits, so that the operand needs no resolution there.
+    - `normalizes_rows`: the operation divides each row by its spread, so that its input may be a residual sum that
+      grows
+      over many layers.
+    - `divides_one`: the elements of each result row add up to 1, so that they shrink as rows grow.
     """
 
     operands: dict[str, Slot | None] = field(default_factory=dict[str, "Slot | None"])
@@ -211,7 +219,7 @@ class QuantizationSlots:
     domains: dict[str, Domain] = field(default_factory=dict[str, Domain])
 
     def is_sound(self, op: Operation) -> bool:
-        """Whether all fields have the declared types, names are those of operands of `op`, and ranges ascend."""
+        """Whether all fields have their declared types, all names are operands of `op`, and ranges ascend."""
         names = {name for name, _ in op.get_irdl_definition().operands} if isinstance(op, IRDLOperation) else None
         values: Mapping[str, Any] = vars(self)
         axes = [values[name] for name in ("weight_channel_axis", "weight_sum_axis", "result_channel_axis")]
@@ -257,33 +265,33 @@ class Quantizable(Checked, Operation, abc.ABC):
 
     @abc.abstractmethod
     def quantization_slots(self) -> QuantizationSlots:
-        """The slots of this operation, as its properties make them."""
+        """Returns the slots of this operation, given its properties."""
 
     @abc.abstractmethod
     def accepts_quantized_values(self) -> bool:
-        """Whether the operation has semantics on quantized values; without, it stays in float between casts."""
+        """Whether the operation has semantics on quantized values; otherwise it stays in float between casts."""
 
     def fuses_with_casts(self) -> bool:
-        """Whether the operation takes the place of itself between casts; it may, though no types are chosen for it."""
+        """Whether the operation replaces itself and the casts around it, even if no types are chosen for it."""
         return self.accepts_quantized_values()
 
     def float_reason(self) -> str:
-        """Why an operation that does not accept quantized values stays in float."""
+        """Returns why the operation stays in float if it does not accept quantized values."""
         return FloatCause.UNSUPPORTED.reason()
 
     @abc.abstractmethod
     def operands_with_slots(self) -> Iterator[tuple[SSAValue, Slot | None]]:
-        """Each operand with its slot."""
+        """Yields each operand with its slot."""
 
     def domains(self) -> Iterator[Domain | None]:
-        """The domain of each operand, `None` if every number has a finite result."""
+        """Yields the domain of each operand; `None` if every number has a finite result."""
         return repeat(None, len(self.operands))
 
 
 class Recomputable(Operation):
-    """An operation whose results take less time to compute again than to write and to read: arithmetic on elements.
+    """An operation that is cheaper to recompute than to store and reload: elementwise arithmetic.
 
-    What a gradient reads of such results need not be kept (`nn-gradient{recompute}`).
+    A gradient need not keep its results (`nn-gradient{recompute}`).
     """
 
 
@@ -296,29 +304,29 @@ class MultipliesAndAdds(Checked, Operation, abc.ABC):
 
     @abc.abstractmethod
     def multiply_adds(self) -> int:
-        """How many products it adds up; an axis of unknown size counts as 1, so that the number is for one sample.
+        """Returns the number of multiply-adds; dynamic axes count as 1, so that the number is for one sample.
 
-        Only those of contractions, which grow with the square of the widths: not a bias, not what is done element by
-        element.
+        It counts contractions only, which grow with the square of the widths: neither biases nor elementwise
+        operations.
         """
 
 
 @dataclass(frozen=True)
 class Destination:
-    """Where an operation writes a result."""
+    """The destination that an operation writes a result to."""
 
     operand: int | None
-    """The operand whose elements the result begins with, or whose memory is written; `None` for one made anew."""
+    """The operand that initializes the result, or whose memory is written; `None` for a new tensor."""
 
     is_read: bool = False
-    """Whether the elements that were there before are looked at."""
+    """Whether the operation reads the previous elements."""
 
 
 class DestinationStyle(Checked, abc.ABC):
-    """An operation that computes whole tensors, and has a form that writes them into memory that it is given.
+    """An operation on whole tensors that can also write its results into given memory.
 
-    On tensors each destination is a result, on memory an operand. Bufferization, outlining and the memory plan know
-    structured operations by this alone. Memory may have any strides.
+    On tensors each destination is a result, on memory an operand. Bufferization, outlining and memory planning rely on
+    this interface alone. Memory may have any strides.
     """
 
     CHECKS: ClassVar[Mapping[str, Check]] = {
@@ -329,55 +337,56 @@ class DestinationStyle(Checked, abc.ABC):
 
     @abc.abstractmethod
     def destinations(self) -> Sequence[Destination]:
-        """The destination of each result, or on memory each operand that is written."""
+        """Returns the destination of each result, or for operations on memory, of each operand that is written."""
 
     @abc.abstractmethod
     def on_memory(self, memory: Callable[[SSAValue], SSAValue], outs: Sequence[SSAValue]) -> Operation:
-        """The same computation on memory, its regions moved over, its attributes the same.
+        """Returns the same computation on memory, with the regions moved and the attributes copied.
 
-        `memory` gives the operand that stands for an operand on tensors, `outs` is the memory of each destination.
+        `memory` maps a tensor operand to its memory, `outs` is the memory of each destination.
         """
 
     @abc.abstractmethod
     def may_overwrite(self, operand: int, destination: int) -> bool:
-        """Whether the memory of a destination may be that of an operand.
+        """Whether the memory of `destination` may be that of `operand`.
 
-        So it is where each element of the operand is read for the element at the same place only, before that is
-        written, and for nothing else.
+        This requires that each element of the operand is read only to compute the element at the same index, before
+        that
+        element is written.
         """
 
 
 def volume(sizes: Iterable[int]) -> int:
-    """The product of `sizes`, those that are not known counted as 1."""
+    """Returns the product of `sizes`, counting dynamic sizes as 1."""
     return math.prod(1 if size == DYNAMIC_INDEX else size for size in sizes)
 
 
 class HeldElement(TypeAttribute, abc.ABC):
-    """An element type of tensors that holds its values as another type does, in arrays and at the integer level."""
+    """An element type that stores its values as another type, in arrays and at the integer level."""
 
     @property
     @abc.abstractmethod
     def held_as(self) -> AnyFloat | IntegerType:
-        """The float or integer whose NumPy type arrays have; a signless integer has a sign."""
+        """The float or integer type of the NumPy arrays; signless integers count as signed."""
 
     @property
     def limits(self) -> tuple[int, int] | None:
-        """The smallest and the largest integer that is a value, `None` for floats and where all are."""
+        """The smallest and largest valid integer; `None` for floats and if all integers are valid."""
         return None
 
 
 class Container(TypeAttribute, abc.ABC):
-    """A type whose values are several of other types, in an order: in a run a tuple, for a caller a list."""
+    """A type whose values contain values of other types, in order: a tuple in the interpreter, a list for callers."""
 
     @property
     def count(self) -> int | None:
-        """How many there are, `None` for any number."""
+        """The number of contained values; `None` if it is unbounded."""
         return None
 
     @abc.abstractmethod
     def part(self, place: int) -> TypeAttribute:
-        """The type of the value at `place`."""
+        """Returns the type of the contained value at index `place`."""
 
     @abc.abstractmethod
     def with_parts(self, converted: Callable[[TypeAttribute], TypeAttribute]) -> TypeAttribute:
-        """This type, with `converted` of the type of each part: what a conversion makes of it."""
+        """Returns this type with `converted` applied to the type of each part."""

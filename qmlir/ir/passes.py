@@ -1,4 +1,4 @@
-"""What a pass declares and takes besides its options: values of the caller, what it preserves, what it counts."""
+"""Declarations of passes beyond their options: values from the caller, preserved results, statistics."""
 
 import copy
 from collections import Counter
@@ -10,36 +10,37 @@ from typing import Any, ClassVar, Self
 
 from xdsl.passes import ModulePass
 
-# Values that a pass takes from its caller besides its options, and options that name files to write.
+# Values that a pass takes from its caller in addition to its options, and options that name files to write.
 #
-# The text of a pipeline has options only: a profile is a file there. Within one process the caller has the value
-# itself, and what a pass decides is of use to the caller.
+# A textual pipeline has options only: a profile is a file there. Within one process the caller passes the value itself,
+# and receives the decisions of the pass.
 
 
 class TakesValues(ModulePass):
-    """A pass that its caller may give values, by the names in `VALUES`: class variables, `None` where none is given."""
+    """A pass that takes values from its caller, named in `VALUES`: class variables that are `None` if no value is
+    given."""
 
     VALUES: ClassVar[tuple[str, ...]] = ()
 
     def given(self, values: Mapping[str, Any]) -> Self:
-        """This pass with those of `values` that it takes."""
+        """Returns a copy of this pass with the `values` that it takes."""
         made = copy.copy(self)
         vars(made).update({name: value for name, value in values.items() if name in self.VALUES})  # a pass is frozen
         return made
 
 
 class WritesFiles(ModulePass):
-    """A pass with options that name files to write, by their names in `WRITES`.
+    """A pass with options that name files to write; `WRITES` lists these options.
 
-    Only a command line names such a file: no text from a file may (`Pipeline.check_writes_nothing`).
+    Only the command line may name such files, never a pipeline read from a file (`Pipeline.check_writes_nothing`).
     """
 
     WRITES: ClassVar[tuple[str, ...]] = ()
 
 
-# What a pass keeps of the numbers that a module computes: it declares it, and `--verify-each=exec` holds it to it.
+# The results of a module that a pass preserves: each pass declares this, and `--verify-each=exec` checks it.
 #
-# A pass of any package says `preserves = …` as a class variable; one that says nothing keeps every bit.
+# A pass of any package declares `preserves = …` as a class variable; the default is bit-identical results.
 
 PRESERVES = "preserves"
 """The name of the class variable."""
@@ -47,13 +48,14 @@ PRESERVES = "preserves"
 
 @dataclass(frozen=True)
 class Preservation:
-    """How far outputs of a module may differ from those before the pass. Integers never differ if they are compared."""
+    """The tolerance for a module's outputs after a pass. If outputs are compared, integers must be equal."""
 
     is_held: bool = True
     """Whether outputs are compared at all."""
 
     relative: float = 0.0
-    """How far floats may be apart, as a part of the largest finite number of the same tensor; 0: not in one bit."""
+    """The tolerance for floats, relative to the largest finite number of the tensor; 0 requires bit-identical floats.
+    """
 
     def __str__(self) -> str:
         if not self.is_held:
@@ -62,28 +64,28 @@ class Preservation:
 
 
 EVERY_BIT = Preservation()
-"""The outputs are the same arrays."""
+"""All outputs are bit-identical."""
 
 ROUNDED = Preservation(relative=1e-5)
-"""Integers are the same; floats are computed in another order or form, and differ by the rounding of f32 only."""
+"""Integers are equal; floats are computed in another order or form, and differ by f32 rounding only."""
 
 MEANING = Preservation(is_held=False)
-"""Numbers change on purpose, as in a pass that decides types."""
+"""Results change on purpose, as in a pass that chooses types."""
 
 
 def preservation_of(step: ModulePass | type[ModulePass]) -> Preservation:
-    """What `step` declares that it preserves; every bit by default, or if its options decide."""
+    """Returns the preservation that `step` declares; bit-identical by default, and if it depends on options."""
     declared = getattr(step, PRESERVES, EVERY_BIT)
     return declared if isinstance(declared, Preservation) else EVERY_BIT
 
 
-# Numbers that a pass tells of its run: `count("operations erased", 3)` inside a pass, collected by the manager.
+# Statistics of a pass run: a pass calls `count("operations erased", 3)`, the pass manager collects the numbers.
 
 _current: ContextVar[Counter[str] | None] = ContextVar("qmlir_pass_statistics", default=None)
 
 
 def count(what: str, number: int = 1) -> None:
-    """Add `number` to the statistic `what` of the pass that runs now; nothing happens outside a pass manager."""
+    """Adds `number` to the statistic `what` of the running pass; does nothing outside a pass manager."""
     counter = _current.get()
     if counter is not None and number:
         counter[what] += number
@@ -91,7 +93,7 @@ def count(what: str, number: int = 1) -> None:
 
 @contextmanager
 def collected() -> Generator[Counter[str]]:
-    """Collect what is counted inside the `with` block."""
+    """Collects the statistics that are counted inside the `with` block."""
     counter: Counter[str] = Counter()
     token = _current.set(counter)
     try:

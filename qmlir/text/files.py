@@ -1,4 +1,4 @@
-"""Files that a run reads and writes: paths that the caller gave, and which of them may not be the same."""
+"""File access of a run: caller-supplied paths, and a guard against overwriting inputs."""
 
 import errno
 import json
@@ -17,27 +17,28 @@ from typing import Any, cast
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 
-# Paths that a caller gave, and files that a tool looks for by itself, which may come from an untrusted source.
+# Paths from the caller, and files that a tool looks up itself, which may come from an untrusted source.
 #
-# Of the latter only regular files are read, so that no read waits for a pipe or a device, and only names without a
-# path are accepted.
+# Of the latter, only regular files are read, so that no read blocks on a pipe or device, and only names without a
+# directory are accepted.
 
 LONGEST_NAME = 230
-"""Characters of the name of a file that is named by something in a model: file systems take 255 bytes."""
+"""The length limit of a file name that is derived from a model; file systems allow 255 bytes."""
 
 
 _COMPARED = 1000
-"""Names in a folder that a misspelled one is compared with."""
+"""The number of names in a folder that a misspelled one is compared with."""
 
 _SHOWN = 60
-"""Characters of a path that are shown where it is too long to be one."""
+"""The number of characters shown of a path that is too long."""
 
 
 def path_of(given: Any) -> Path:
-    """The path that a caller gave, there or not. Raises `DiagnosticError` for what cannot name a file.
+    """Returns the caller's path, which need not exist. Raises `DiagnosticError` if it cannot name a file.
 
-    That is what is no path at all, an empty text, one with a NUL, and what the system refuses to look for: a name that
-    is too long, such as a text in place of its path, a circle of links, or a folder that may not be entered.
+    That is a value that is no path, an empty text, one with a NUL, and a path that the system cannot look up: the name
+    is
+    too long (such as file content passed by mistake), symbolic links form a cycle, or a folder is not accessible.
     """
     try:
         text = cast(object, os.fspath(given))
@@ -61,7 +62,7 @@ def path_of(given: Any) -> Path:
 
 
 def shown_path(text: str) -> str:
-    """A path in quotes, of a long one its beginning."""
+    """Returns a path in quotes, truncated if it is long."""
     return f"'{text}'" if len(text) <= LONGEST_NAME else f"'{text[:_SHOWN]}…' of {len(text)} characters"
 
 
@@ -74,7 +75,7 @@ def _unlinked(path: str, flags: int) -> int:
 
 
 def read_regular(path: str | PathLike[str], limit: int = -1, *, follow: bool = True) -> bytes:
-    """The bytes of a regular file, at most `limit` if that is not negative; of a link only if `follow` is set.
+    """Reads a regular file, at most `limit` bytes if that is not negative; follows a symbolic link only if `follow`.
 
     Raises `OSError` for anything else.
     """
@@ -85,9 +86,9 @@ def read_regular(path: str | PathLike[str], limit: int = -1, *, follow: bool = T
 
 
 def read_given(path: str | PathLike[str]) -> bytes:
-    """The bytes of a file that a caller or a configuration names, which may be a pipe or a terminal.
+    """Reads a file that a caller or configuration names, which may be a pipe or terminal.
 
-    Raises `OSError` for other devices, such as `/dev/zero`: they may have no end.
+    Raises `OSError` for other devices, such as `/dev/zero`, which may be endless.
     """
     with open(path, "rb") as file:
         mode = os.fstat(file.fileno()).st_mode
@@ -98,7 +99,7 @@ def read_given(path: str | PathLike[str]) -> bytes:
 
 
 def read_json(path: str | PathLike[str]) -> Any:
-    """What a JSON file of ours holds; `None` where it is not there, cannot be read or is none."""
+    """Reads a JSON file written by qmlir; returns `None` if it is missing, unreadable or invalid."""
     try:
         return json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError):
@@ -106,9 +107,9 @@ def read_json(path: str | PathLike[str]) -> Any:
 
 
 def reason_of(error: OSError) -> str:
-    """Why a file cannot be read or written, in a few words; of many that were copied, why the first one could not.
+    """Returns a short reason why a file cannot be read or written; for a failed copy of many files, that of the first.
 
-    Of a missing file it names a similar one in the same folder, or the folder if that is missing, too.
+    For a missing file, the reason names a similar file in the folder, or the folder if that is missing.
     """
     if isinstance(error, shutil.Error):
         failed: list[tuple[str, str, str]] = error.args[0]
@@ -127,18 +128,18 @@ def reason_of(error: OSError) -> str:
 
 
 def missing_file(path: Path) -> FileNotFoundError:
-    """The error about a file that is not there, as the system would raise it."""
+    """Returns the error for a missing file, as the operating system would raise it."""
     return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
 
 def is_file_name(name: str) -> bool:
-    """Whether a name out of a file may name another one beside it: it has no path in it, and is not too long."""
+    """Whether a name read from a file may name another file in its folder: it has no directory, and is not too long."""
     is_plain = not {"/", "\\", "\0"} & set(name)
     return is_plain and not name.startswith(".") and 0 < len(name.encode()) <= LONGEST_NAME
 
 
 INTERRUPTED = b"qmlir was interrupted while it wrote this file: "
-"""The beginning of the note that stands in the place of a file while it and the files that it names are replaced."""
+"""The beginning of the placeholder that a file contains while it and the files that it names are replaced."""
 
 _OTHERS = (
     (0, INTERRUPTED, "the note of a run that was interrupted while it wrote the file: run that command again"),
@@ -149,11 +150,12 @@ _OTHERS = (
     (0, b"\x89HDF", "a model of Keras in HDF5: tf2onnx makes an ONNX model of it"),
     (4, b"TFL3", "a model of TFLite: tf2onnx makes an ONNX model of it"),
 )
-"""How files begin, from a byte on, that people take for something else, and what they are."""
+"""Formats that are mistaken for models: an offset, the bytes found there, and a description."""
 
 
 def mistaken_for(content: bytes) -> str:
-    """What a file is that begins with `content`, where it is known and nothing that we read; empty otherwise."""
+    """Describes a file that begins with `content`, if it has a known format that qmlir does not read; otherwise
+    empty."""
     found = (what for first, start, what in _OTHERS if content[first : first + len(start)].lower() == start.lower())
     return next(found, "")
 
@@ -161,30 +163,30 @@ def mistaken_for(content: bytes) -> str:
 # The inputs and outputs of a run, which is one command or one call of the API: no output may be an input.
 #
 # Readers report each file that they open with `note_input`. Writers call `check_output` before the work starts and
-# again before they write. Files are compared by device and inode, so links of both kinds lead to the same file.
+# again before they write. Files are compared by device and inode, so both kinds of links are resolved.
 
 
 @dataclass(eq=False)
 class FileAccess:
-    """The files that a run has read, and those that it is going to write."""
+    """The files that a run has read, and those that it will write."""
 
     force: bool = False
-    """Replace files that are in the way, unless they are inputs."""
+    """Whether to overwrite existing files, except for inputs."""
 
     outer: "FileAccess | None" = None
-    """The run that this one is a part of."""
+    """The run that this one is part of."""
 
     inputs: dict[Path, None] = field(default_factory=dict[Path, None])
-    """Real paths of files."""
+    """The resolved paths of input files."""
 
     folders: dict[Path, None] = field(default_factory=dict[Path, None])
-    """Real paths of folders of samples: every file in them is an input."""
+    """The resolved paths of folders of samples; every file in them is an input."""
 
     outputs: list[Path] = field(default_factory=list[Path])
-    """Paths that are written when the work is done."""
+    """The paths that are written when the work is done."""
 
     def chain(self) -> Generator["FileAccess"]:
-        """This run and those that it is a part of."""
+        """Yields this run and its enclosing runs."""
         each: FileAccess | None = self
         while each is not None:
             yield each
@@ -194,7 +196,7 @@ class FileAccess:
 _CURRENT: ContextVar[FileAccess | None] = ContextVar("access", default=None)
 
 _SOURCES: dict[int, FileAccess] = {}
-"""By the `id` of an object that is alive, the inputs that it was made of."""
+"""The inputs that live objects were created from, by the `id` of the object."""
 
 
 def _runs() -> Iterable[FileAccess]:
@@ -204,7 +206,7 @@ def _runs() -> Iterable[FileAccess]:
 
 @contextmanager
 def access(*, force: bool = False) -> Generator[FileAccess]:
-    """A run: inside the `with` block the inputs that are read are noted, and outputs are compared with them."""
+    """Opens a run: inside the `with` block, inputs are noted, and outputs are compared with them."""
     run = FileAccess(force, _CURRENT.get())
     token = _CURRENT.set(run)
     try:
@@ -214,12 +216,12 @@ def access(*, force: bool = False) -> Generator[FileAccess]:
 
 
 def is_forced() -> bool:
-    """Return True if the caller allows to replace files that are in the way."""
+    """Whether the caller allows existing files to be overwritten."""
     return any(run.force for run in _runs())
 
 
 def _identity(path: str | PathLike[str]) -> tuple[int, int] | None:
-    """Device and inode of a regular file, links followed."""
+    """Returns device and inode of a regular file after following links; `None` for anything else."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
@@ -232,7 +234,7 @@ def _real(path: str | PathLike[str]) -> Path:
 
 
 def note_input(path: str | PathLike[str]) -> None:
-    """Note a file that the run reads. Raises `DiagnosticError` if the run is going to write it."""
+    """Notes a file that the run reads. Raises `DiagnosticError` if the run will write it."""
     real = _real(path)
     for run in _runs():
         run.inputs[real] = None
@@ -241,7 +243,7 @@ def note_input(path: str | PathLike[str]) -> None:
 
 
 def note_samples(folder: str | PathLike[str]) -> None:
-    """Note a folder of samples. Raises `DiagnosticError` if the run is going to write into it."""
+    """Notes a folder of samples. Raises `DiagnosticError` if the run will write into it."""
     real = _real(folder)
     for run in _runs():
         run.folders[real] = None
@@ -250,8 +252,10 @@ def note_samples(folder: str | PathLike[str]) -> None:
 
 
 def plan_output(path: str | PathLike[str]) -> None:
-    """Note a file or a folder that the run is going to write. Raises `DiagnosticError` as `check_output` does, and if
-    the run already has an output there."""
+    """Notes a file or folder that the run will write.
+
+    Raises `DiagnosticError` as `check_output` does, and if the run already has an output at this path.
+    """
     check_output(path)
     current = _CURRENT.get()
     if current is not None:
@@ -263,14 +267,14 @@ def plan_output(path: str | PathLike[str]) -> None:
 
 
 def check_output(path: str | PathLike[str]) -> None:
-    """Raise `DiagnosticError` if `path` is an input of the run, by whatever link, or lies in a folder of samples."""
+    """Raises `DiagnosticError` if `path` is an input of the run, through any links, or lies in a folder of samples."""
     runs = [*_runs()]
     _compare(path, {each: None for run in runs for each in run.inputs})
     _check_outside(path, {each: None for run in runs for each in run.folders})
 
 
 def is_input(path: str | PathLike[str]) -> bool:
-    """Return True if `path` is an input of the run."""
+    """Whether `path` is an input of the run."""
     try:
         check_output(path)
     except DiagnosticError:
@@ -296,7 +300,7 @@ def _check_outside(output: str | PathLike[str], folders: Iterable[Path]) -> None
 
 
 def note_sources(value: Any) -> None:
-    """Note the inputs that `value` was made of as inputs of the run."""
+    """Notes the inputs that `value` was created from as inputs of the run."""
     found = _SOURCES.get(id(value))
     if found is None:
         return
@@ -306,7 +310,7 @@ def note_sources(value: Any) -> None:
 
 
 def keep_sources(value: Any, run: FileAccess) -> None:
-    """Remember as long as `value` lives that it was made of the inputs of `run`."""
+    """Records, for the lifetime of `value`, that it was created from the inputs of `run`."""
     if not run.inputs and not run.folders:
         return
     key = id(value)

@@ -1,4 +1,4 @@
-"""Attributes of the `kernel` dialect: how integers are rescaled, what packed operands mean, schedules, the target."""
+"""Attributes of the `kernel` dialect: requantization, packed layouts, schedules, the target."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from qmlir.dialects.kernel.variants import SCALAR, Variant, WeightLayout, varian
 
 
 def isa_names() -> tuple[str, ...]:
-    """The instruction sets that loops can be made for: those of the registry."""
+    """Returns the instruction sets of the registry."""
     return tuple(registry.named("isas"))
 
 
@@ -31,7 +31,7 @@ def _one_of(parser: AttrParser, what: str, accepted: Sequence[str]) -> str:
 
 
 def _parsed(parser: AttrParser, what: str, fields: Mapping[str, str | int | bool]) -> dict[str, Any]:
-    """The fields `name = value` in angle brackets, in any order; those that are left out as `fields` has them."""
+    """Parses fields `name = value` in angle brackets, in any order; omitted fields take their values from `fields`."""
     found: dict[str, Any] = dict(fields)
 
     def parse_field() -> None:
@@ -45,14 +45,14 @@ def _parsed(parser: AttrParser, what: str, fields: Mapping[str, str | int | bool
 
 
 def _print(printer: Printer, values: Mapping[str, str | int | bool], fields: Mapping[str, str | int | bool]) -> None:
-    """The same back, without what `fields` has."""
+    """Prints the fields in angle brackets, omitting those with the default value in `fields`."""
     told = {name: value for name, value in values.items() if value != fields[name]}
     texts = (f"{name} = {json.dumps(value)}" for name, value in told.items())
     printer.print_string(f"<{', '.join(texts)}>")
 
 
 class _Number(property):
-    """The number in a parameter of an attribute."""
+    """A property that returns the number in a parameter of an attribute."""
 
     def __init__(self, parameter: str, told: str):
         super().__init__(attrgetter(f"{parameter}.data"), doc=told)
@@ -66,9 +66,9 @@ class _Number(property):
 
 @irdl_attr_definition
 class RequantizeAttr(ParametrizedAttribute):
-    """How an accumulator is rescaled, `#kernel.requantize<f32>`; a shift names its ties, `<shift, even>`.
+    """How an accumulator is rescaled: `#kernel.requantize<f32>`; a shift names its ties, as in `<shift, even>`.
 
-    The modes are those of `qmlir.arithmetic.requantization`, which has their formulas.
+    `qmlir.arithmetic.requantization` defines the modes and their formulas.
     """
 
     name = "kernel.requantize"
@@ -78,17 +78,17 @@ class RequantizeAttr(ParametrizedAttribute):
 
     @staticmethod
     def of(mode: Mode, ties: Ties | None = None) -> "RequantizeAttr":
-        """The attribute of a mode, and of the ties of a shift."""
+        """Returns the attribute of a mode; `ties` apply to shifts only."""
         return RequantizeAttr(StringAttr(mode.value), NoneAttr() if ties is None else StringAttr(ties.value))
 
     @property
     def mode(self) -> Mode:
-        """How the accumulator is rescaled."""
+        """The mode of rescaling."""
         return Mode(self.mode_name.data)
 
     @property
     def ties(self) -> Ties:
-        """Where a shift rounds what lies half-way."""
+        """The rounding of ties of a shift."""
         return Ties(self.ties_name.data) if isinstance(self.ties_name, StringAttr) else Ties.EVEN
 
     def verify(self) -> None:
@@ -114,14 +114,17 @@ class RequantizeAttr(ParametrizedAttribute):
 
 @irdl_attr_definition
 class ScheduleAttr(ParametrizedAttribute):
-    """How a kernel is made into loops: `#kernel.schedule<variant = "u8s8_dot", rows = 6, vectors = 4, …>`.
+    """How a kernel is lowered to loops: `#kernel.schedule<variant = "u8s8_dot", rows = 6, vectors = 4, …>`.
 
-    `rows` positions by `vectors` vectors of `lanes` channels are computed at a time, `k_unroll` terms in a step, and
-    `block` positions go through all stages of a family that has several before the next ones do, or through all
-    channels where it is a panel of tiles. `prefetch` is the level of the cache into which weights, and the rows of a
-    panel, are asked for before they are read, 0 where they are not. `threads` says whether the outermost loop may be
-    divided among threads. It is a hint: an operation without it computes the same. Packed operands have the layout that
-    `#kernel.layout` says; the schedule of an operation on these has no variant, vectors, lanes and terms.
+    One iteration computes `rows` positions by `vectors` vectors of `lanes` channels, in steps of `k_unroll` terms. In a
+    family with several stages, `block` positions pass through all of them before the next ones; in a panel of tiles,
+    they
+    pass through all channels. `prefetch` is the cache level into which weights and the rows of a panel are prefetched,
+    0
+    for none. `threads` says whether the outermost loop may be divided among threads. A schedule is a hint: without it,
+    the operation computes the same result. Packed operands have the layout that `#kernel.layout` describes; the
+    schedule of
+    an operation on these has no variant, vectors, lanes or terms.
     """
 
     name = "kernel.schedule"
@@ -145,7 +148,7 @@ class ScheduleAttr(ParametrizedAttribute):
     FIELDS: ClassVar[dict[str, str | int | bool]] = {
         "variant": "", "rows": 1, "vectors": 1, "lanes": 1, "k_unroll": 1, "block": 1, "prefetch": 0, "threads": False,
     }  # fmt: skip
-    """What a field is where it is left out, and the least that a number may be."""
+    """The default of each field; for numbers also the minimum."""
 
     @staticmethod
     def of(
@@ -158,13 +161,13 @@ class ScheduleAttr(ParametrizedAttribute):
         block: int = 1,
         prefetch: int = 0,
     ) -> "ScheduleAttr":
-        """The schedule of these numbers."""
+        """Returns the schedule with these fields."""
         numbers = (rows, vectors, lanes, k_unroll, block, prefetch, int(threads))
         return ScheduleAttr.new([StringAttr(variant), *map(IntAttr, numbers)])
 
     @property
     def variant(self) -> str:
-        """Which family of loops; empty where the layout of packed operands says it."""
+        """The family of loops; empty if the layout of packed operands determines it."""
         return self.variant_name.data
 
     @property
@@ -173,12 +176,12 @@ class ScheduleAttr(ParametrizedAttribute):
         return bool(self.thread_flag.data)
 
     def of_packed(self) -> "ScheduleAttr | None":
-        """What is left of it for an operation on operands that are packed by it, `None` where that is nothing."""
+        """Returns this schedule for operands that are packed by it; `None` if only defaults remain."""
         left = ScheduleAttr.of(rows=self.rows, threads=self.threads, block=self.block, prefetch=self.prefetch)
         return None if left == ScheduleAttr.of() else left
 
     def for_one_thread(self) -> "ScheduleAttr | None":
-        """The same where no threads divide the loops, `None` where nothing is left of it."""
+        """Returns this schedule without threading; `None` if no other field is set."""
         left = ScheduleAttr.of(
             self.variant, self.rows, self.vectors, self.lanes, self.k_unroll, block=self.block, prefetch=self.prefetch
         )
@@ -200,10 +203,10 @@ class ScheduleAttr(ParametrizedAttribute):
 
 @irdl_attr_definition
 class LayoutAttr(ParametrizedAttribute):
-    """What packed operands mean: `#kernel.layout<variant = "u8s8_dot", vectors = 4, lanes = 16>`.
+    """The layout of packed operands: `#kernel.layout<variant = "u8s8_dot", vectors = 4, lanes = 16>`.
 
-    The variant says what weights are held in, how many terms of a sum lie beside each other, and what is read of the
-    input (`Variant`). A block of channels has `vectors` registers of `lanes` of them.
+    The variant determines the element type of the weights, the number of adjacent terms of a sum, and how the input is
+    read (`Variant`). A block of channels has `vectors` registers of `lanes` channels each.
     """
 
     name = "kernel.layout"
@@ -219,16 +222,16 @@ class LayoutAttr(ParametrizedAttribute):
 
     @staticmethod
     def of(variant: str, vectors: int, lanes: int) -> "LayoutAttr":
-        """The layout of a variant, for blocks of so many channels."""
+        """Returns the layout of a variant for blocks of `vectors * lanes` channels."""
         return LayoutAttr(StringAttr(variant), IntAttr(vectors), IntAttr(lanes))
 
     @property
     def variant(self) -> Variant:
-        """Which family of loops reads the operands."""
+        """The family of loops that reads the operands."""
         return variant_named(self.variant_name.data)
 
     def weights(self, groups: int, channels: int, taps: tuple[int, ...], run: int) -> WeightLayout:
-        """Where weights of these sizes are: `groups` by `channels` by `taps` by runs of `run` terms."""
+        """Returns the layout of weights `groups` by `channels` by `taps` by runs of `run` terms."""
         variant = self.variant
         return variant.layout(variant, self.vectors, self.lanes, groups, channels, taps, run)
 
@@ -252,9 +255,9 @@ class LayoutAttr(ParametrizedAttribute):
 
 @irdl_attr_definition
 class TargetAttr(ParametrizedAttribute):
-    """What the loops of a module may assume: `#kernel.target<isa = "avx512-vnni", threads = 2>`.
+    """The target that the loops of a module may assume: `#kernel.target<isa = "avx512-vnni", threads = 2>`.
 
-    It stands on the module as `kernel.target`; only the schedule and the legalization of `simd` read it.
+    It is the module attribute `kernel.target`, which only scheduling and the legalization of `simd` read.
     """
 
     name = "kernel.target"
@@ -268,7 +271,7 @@ class TargetAttr(ParametrizedAttribute):
 
     @staticmethod
     def of(isa: str, threads: int = 1) -> "TargetAttr":
-        """The target of an instruction set and a number of threads."""
+        """Returns the target of an instruction set and a number of threads."""
         return TargetAttr(StringAttr(isa), IntAttr(threads))
 
     @property
@@ -292,36 +295,36 @@ class TargetAttr(ParametrizedAttribute):
 
 
 TARGET = "kernel.target"
-"""The attribute of a module that says what its loops may assume."""
+"""The module attribute with the target that loops may assume."""
 
 OVERWRITTEN = "kernel.overwritten"
-"""The discardable attribute of a fill: the slice that is written over before anything is read, offsets and sizes."""
+"""The discardable attribute of a fill: offsets and sizes of the slice that is overwritten before anything reads it."""
 
 SCHEDULE = "kernel.schedule"
-"""The discardable attribute that schedules an operation which has no property for it."""
+"""The discardable attribute that schedules an operation without a schedule property."""
 
 TUNED = "kernel.tuned"
-"""The discardable attribute of a contraction whose schedule a search found, not the table."""
+"""The discardable attribute of a contraction whose schedule was found by a search rather than the table."""
 
 READ_ONLY = "kernel.read_only"
-"""The attribute of an argument of a kernel: memory that it does not write."""
+"""The argument attribute for memory that a kernel does not write."""
 
 MAY_OVERWRITE = "kernel.may_overwrite"
-"""On an argument that a function writes: the arguments whose memory it may be, by their places.
+"""The attribute of an argument that a function writes: the indices of arguments whose memory it may share.
 
-Each element of those is read before the same element of this one is written, and not afterwards. Of a function that
-the program's caller calls, they are inputs, and all that is read of them is read before a new element is written.
+The function reads each element of those arguments before it writes the same element of this one, and not afterwards.
+If a caller of the program calls the function, they are inputs, all read before the first element is written.
 """
 
 
 def overwritten(entry: DictionaryAttr) -> list[int]:
-    """What the attributes of an argument say by `MAY_OVERWRITE`."""
+    """Returns the argument indices in `MAY_OVERWRITE`."""
     places = entry.data.get(MAY_OVERWRITE)
     return [int(each) for each in places.get_values()] if isinstance(places, DenseArrayBase) else []
 
 
 def overwriting(entry: DictionaryAttr, places: Sequence[int]) -> DictionaryAttr:
-    """The attributes of an argument that may be the memory of those at `places`."""
+    """Returns argument attributes that allow it to share the memory of the arguments at `places`."""
     return DictionaryAttr({**entry.data, MAY_OVERWRITE: DenseArrayBase.from_list(i64, places)})
 
 

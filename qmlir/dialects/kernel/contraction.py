@@ -1,9 +1,9 @@
 """Contractions of the `kernel` dialect, with a scalar epilogue.
 
-A contraction computes `acc = sum (x - z_x)(w - z_w)` exactly for each element of its result and hands it to its region
-as a scalar, with one element of each further operand; what the region yields is the result. Those on packed operands
-are in `packed_ops.py`. On tensors it has a result, on memory the operand `outs`. Integers are signless: the operation
-says which operands are read as unsigned.
+A contraction computes `acc = sum (x - z_x)(w - z_w)` exactly for each element of its result. Its region receives this
+scalar and one element of each further operand, and yields the element of the result. Contractions on packed operands
+are in `packed_ops.py`. On tensors an operation has a result, on memory the operand `outs`. Integers are signless: the
+operation says which operands are read as unsigned.
 """
 
 import math
@@ -50,7 +50,7 @@ from qmlir.ir.interfaces import Destination, DestinationStyle, MultipliesAndAdds
 
 
 class ReadsAndWritesMemory(RecursiveMemoryEffect):
-    """What the region does, and on memory reads of the operands and writes of `outs`."""
+    """The effects of the region; on memory also reads of the operands and writes of `outs`."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
@@ -64,8 +64,8 @@ class ReadsAndWritesMemory(RecursiveMemoryEffect):
 class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
     """Exact sums of products of a data operand `x` and a weight operand `w`, and an epilogue for each sum.
 
-    `epilogue` are further operands with a map each, from the dimensions of the result to theirs, as in
-    `linalg.generic`. `schedule` is a hint how loops are made of it: no number depends on it.
+    `epilogue` are further operands with an indexing map each, from the dimensions of the result to theirs, as in
+    `linalg.generic`. `schedule` is a hint for lowering to loops, without effect on the result.
     """
 
     x = operand_def()
@@ -85,7 +85,7 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
 
     @property
     def target(self) -> SSAValue:
-        """What is written: the result, or the memory `outs`."""
+        """The written value: the result, or the memory `outs`."""
         value = self.outs if self.result is None else self.result
         assert value is not None
         return value
@@ -97,19 +97,19 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
 
     @property
     def product_type(self) -> Attribute:
-        """The type in which products are added up."""
+        """The type in which products are summed."""
         return self.accumulator_type
 
     def sum_shape(self) -> tuple[int, ...]:
-        """The shape of the result, from those of the operands. Raises `VerifyException` where they do not fit."""
+        """Returns the shape of the result. Raises `VerifyException` if the operand shapes don't match."""
         raise NotImplementedError
 
     def terms(self) -> int:
-        """How many products each sum has."""
+        """Returns the number of products in each sum."""
         raise NotImplementedError
 
     def channels(self) -> int:
-        """How many output channels there are."""
+        """Returns the number of output channels."""
         return shaped(self.target)[0][-1]
 
     def multiply_adds(self) -> int:
@@ -117,11 +117,11 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
 
     @property
     def first_of_epilogue(self) -> int:
-        """Which operand is the first of the epilogue's."""
+        """The index of the first epilogue operand."""
         return len(self.operands) - len(self.epilogue) - (self.outs is not None)
 
     def segments(self, epilogue: int, outs: int) -> dict[str, Attribute]:
-        """The property that says how many operands are what, with so many of the epilogue and so many `outs`."""
+        """Returns the property `operandSegmentSizes` for these numbers of epilogue and `outs` operands."""
         name = "operandSegmentSizes"
         *before, _, _ = integer_list(cast(DenseArrayBase[IntegerType], self.properties[name]))
         return {name: DenseArrayBase.from_list(i32, [*before, epilogue, outs])}
@@ -138,7 +138,7 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
         )
 
     def may_overwrite(self, operand: int, destination: int) -> bool:
-        """An epilogue operand that has an element for each of the result is read where that is written."""
+        """Allows an epilogue operand with an identity map, which is read only at the index that is written."""
         first = self.first_of_epilogue
         if not first <= operand < first + len(self.epilogue):
             return False
@@ -160,7 +160,7 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
         self._verify_epilogue()
 
     def _verify_properties(self) -> None:
-        """Raise `VerifyException` for properties that are wrong whatever the operands are."""
+        """Raises `VerifyException` if properties are invalid regardless of the operands."""
 
     def _verify_operands(self) -> None:
         shape, _ = shaped(self.target)
@@ -219,7 +219,7 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
 
 
 def zero_point_type(zero_points: Iterable[int]) -> IntegerType:
-    """The type that holds zero points: i32, or i64 for those of unsigned operands of 32 bits."""
+    """Returns the type of zero points: i32, or i64 if one exceeds it (unsigned operands of 32 bits)."""
     return i32 if all(-(1 << 31) <= each < 1 << 31 for each in zero_points) else i64
 
 
@@ -228,9 +228,9 @@ def _zero_point(number: int) -> IntegerAttr:
 
 
 class ContractionOp(EpilogueOp):
-    """Sums of `(x - z_x)(w - z_w)`. `weight_zero_points` are those of each output channel, where they differ.
+    """Sums of `(x - z_x)(w - z_w)`; `weight_zero_points` holds those of each output channel if they differ.
 
-    Zero points are signed numbers of 32 bits, or of 64 bits where an unsigned operand of 32 bits has a larger one.
+    Zero points are signed 32-bit integers, or 64-bit ones if an unsigned 32-bit operand has a larger zero point.
     """
 
     x = operand_def()
@@ -299,10 +299,10 @@ class ContractionOp(EpilogueOp):
 
 @irdl_op_definition
 class MatMulOp(ContractionOp):
-    """Products of matrices: `x` `[…, M, K]` with `w` `[…, N, K]` to `[…, M, N]`.
+    """Multiplies matrices: `x` `[…, M, K]` by `w` `[…, N, K]` to `[…, M, N]`.
 
-    The batches of `w` are the first ones of `x`, all of them or fewer: the others share a matrix. So queries
-    `[B, Hk, G, S, D]` have the keys `[B, Hk, T, D]`, and `[N, K]` is one matrix for all.
+    The batch axes of `w` are a prefix of those of `x`; the remaining batch axes share a matrix. For example, queries
+    `[B, Hk, G, S, D]` take keys `[B, Hk, T, D]`, and `[N, K]` is one matrix for all batches.
     """
 
     name = "kernel.matmul"
@@ -322,7 +322,7 @@ class MatMulOp(ContractionOp):
 
 
 class WindowedOp(EpilogueOp):
-    """What convolutions have, channels last: `x` `[N, spatial…, C]`, padded, to `[N, …, O]`."""
+    """Common base of convolutions, channels last: `x` `[N, spatial…, C]`, padded, to `[N, …, O]`."""
 
     strides = prop_def(DenseArrayBase[IntegerType])
     dilations = prop_def(DenseArrayBase[IntegerType])
@@ -330,7 +330,7 @@ class WindowedOp(EpilogueOp):
 
     @staticmethod
     def windows(strides: Sequence[int], dilations: Sequence[int], groups: int = 1) -> dict[str, Attribute]:
-        """The properties that a convolution has besides those of every contraction."""
+        """Returns the properties of a convolution that other contractions don't have."""
         return {
             "strides": DenseArrayBase.from_list(i64, strides),
             "dilations": DenseArrayBase.from_list(i64, dilations),
@@ -339,15 +339,15 @@ class WindowedOp(EpilogueOp):
 
     @property
     def group_count(self) -> int:
-        """Into how many groups the channels are divided."""
+        """The number of groups that the channels are divided into."""
         return self.groups.value.data
 
     def window(self) -> tuple[int, ...]:
-        """The taps along each axis."""
+        """Returns the number of taps along each axis."""
         raise NotImplementedError
 
     def positions(self) -> tuple[int, ...]:
-        """How many places along each axis the window has in `x`."""
+        """Returns the number of positions of the window in `x` along each axis."""
         axes = zip(shaped(self.x)[0][1:-1], self.window(), self._strides, self._dilations, strict=True)
         return tuple(max((size - (taps - 1) * dilation - 1) // stride + 1, 0) for size, taps, stride, dilation in axes)
 
@@ -371,7 +371,7 @@ class WindowedOp(EpilogueOp):
 
 @irdl_op_definition
 class ConvOp(WindowedOp, ContractionOp):
-    """Convolutions, channels last: `x` `[N, spatial…, C]`, padded, by `w` `[O, taps…, C / groups]`, to `[N, …, O]`."""
+    """Convolves channels last: `x` `[N, spatial…, C]`, padded, by `w` `[O, taps…, C / groups]`, to `[N, …, O]`."""
 
     name = "kernel.conv"
 

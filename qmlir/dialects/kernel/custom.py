@@ -1,8 +1,8 @@
-"""Kernels that a person wrote with numba: the operation that calls one, and what a package says of it.
+"""Kernels written by users with numba: the operation that calls one, and its declaration by a package.
 
-A function takes NumPy arrays, the operands and then one for each result, and fills those; it stands in for operations
-of one class, whichever dialect they are of. `kernel.custom` keeps in words what it computes, so that the interpreter
-runs the meaning of the operation, compiled code the function, and the two can be compared.
+A function takes NumPy arrays, the operands followed by one for each result, and fills the latter. It replaces
+operations of one class of any dialect. `kernel.custom` records the replaced operation, so that the interpreter
+evaluates that operation and compiled code calls the function, and the two can be compared.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -72,35 +72,39 @@ def _always(op: Operation) -> bool:
 
 @dataclass(frozen=True)
 class CustomKernel:
-    """What a package says of a kernel that a person wrote; `Contribution.kernels` names it."""
+    """The declaration of a user-written kernel; a package lists it in `Contribution.kernels`."""
 
     operation: type[Operation]
-    """The class of the operations that it stands in for."""
+    """The class of the operations that the kernel replaces."""
 
     function: str
-    """`module:function`, which numba compiles: `f(operands…, results…)`, arrays of stored integers or of floats. It
-    writes every element of the results, none of an operand, and raises nothing."""
+    """The function as `module:function`, which numba compiles: `f(operands…, results…)`, on arrays of stored integers
+    or of
+    floats. It must write every element of the results and none of the operands, and must not raise."""
 
     fits: Callable[[Any], bool] = _always
-    """Whether it can stand in for an operation, by its types and properties."""
+    """Whether the kernel can replace an operation, by its types and properties."""
 
     may_overwrite: Sequence[int] = ()
-    """The operands whose memory the first result may take over: each element is read for the same place of the result
-    only, before that is written."""
+    """The operands whose memory the first result may share: each element is read only for the result element at the
+    same
+    index, before that is written."""
 
     any_strides: bool = False
-    """Whether it takes arrays with gaps. Otherwise all are contiguous, in row-major order, of a copy where need be."""
+    """Whether the kernel accepts non-contiguous arrays. Otherwise all are contiguous and row-major, copied if
+    necessary."""
 
     relative: float = 0.0
-    """How far floats may be from the meaning, as a part of the largest of a result; 0: not in one bit."""
+    """The tolerance for float results, relative to the largest element of a result; 0 requires bit-identical results.
+    """
 
     inputs: Callable[[Any, np.random.Generator], Sequence[Array]] | None = None
-    """Operands to compare it on, where numbers over the whole range of each type would have no meaning."""
+    """Generates operands for the comparison, if values over the whole range of each type would be meaningless."""
 
 
 @cache
 def _read(among: tuple[registry.Package, ...]) -> Mapping[type[Operation], Sequence[CustomKernel]]:
-    # Kept for each list of packages, so that a plug-in of one run leaves nothing behind.
+    # Cached per list of packages, so that a plug-in of one run does not leak into the next.
     found: dict[type[Operation], list[CustomKernel]] = {}
     for row in registry.named("kernels").values():
         kernel: CustomKernel | None = row.package.load(row.row, CustomKernel)
@@ -115,14 +119,15 @@ def _read(among: tuple[registry.Package, ...]) -> Mapping[type[Operation], Seque
 
 
 def custom_kernels() -> Mapping[type[Operation], Sequence[CustomKernel]]:
-    """Every kernel that a person wrote, by the class of operations that it stands in for."""
+    """Returns all user-written kernels, by the class of operations that they replace."""
     return _read(registry.packages())
 
 
 def stored_dtype(element: Attribute) -> np.dtype[Any] | None:
-    """The NumPy type in which a custom kernel gets elements; `None` for those that it cannot be given.
+    """Returns the NumPy type in which a custom kernel receives elements; `None` if it cannot receive them.
 
-    Those are floats that numba has not, truth values, and unsigned integers that do not fill their NumPy type.
+    It cannot receive floats that numba does not support, booleans, and unsigned integers narrower than their NumPy
+    type.
     """
     if isinstance(element, CalibratedQuantizedType):
         element = element.expressed_type
@@ -142,7 +147,7 @@ def _can_be_given(value: SSAValue) -> bool:
 
 
 def custom_kernel_for(op: Operation) -> CustomKernel | None:
-    """The first kernel that a person wrote for operations as `op`. Raises `DiagnosticError` where asking one fails."""
+    """Returns the first user-written kernel for `op`. Raises `DiagnosticError` if a kernel's `fits` fails."""
     kernels = custom_kernels().get(type(op), ())
     if not kernels or not all(map(_can_be_given, (*op.operands, *op.results))) or not _sees_itself_only(op):
         return None
@@ -150,7 +155,7 @@ def custom_kernel_for(op: Operation) -> CustomKernel | None:
 
 
 def _sees_itself_only(op: Operation) -> bool:
-    """Whether regions of `op` use no value and no block from around it, which a function cannot be given."""
+    """Whether the regions of `op` use no value or block from outside, which cannot be passed to a function."""
     return all(
         op.is_ancestor(value.owner) and value.owner is not op
         for inner in op.walk()
@@ -172,7 +177,7 @@ def _fits(kernel: CustomKernel, op: Operation) -> bool:
 
 
 class _ReadsAndWrites(MemoryEffect):
-    """On memory reads of the operands and writes of `outs`, nothing on tensors."""
+    """On memory, reads of the operands and writes of `outs`; no effects on tensors."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> set[EffectInstance]:
@@ -183,7 +188,7 @@ class _ReadsAndWrites(MemoryEffect):
 
 
 def _text_of(op: Operation) -> str:
-    """A module in which `op` stands alone, on the arguments of a function, in the generic form."""
+    """Returns a module in generic form whose function contains only `op`, applied to its arguments."""
     body = Block(arg_types=[value.type for value in op.operands])
     copy = op.clone(dict(zip(op.operands, body.args, strict=True)))
     body.add_ops([copy, ReturnOp()])
@@ -192,7 +197,7 @@ def _text_of(op: Operation) -> str:
 
 
 def _operation_in(text: str, name: str, types: Sequence[Attribute]) -> Operation:
-    """The operation in the words of `_text_of`. Raises `InterpretationError` for other words."""
+    """Parses the operation in the text of `_text_of`. Raises `InterpretationError` if the text is invalid."""
     try:
         module = parse_module(default_environment().new_context(), text, "computes")
         verify(module)
@@ -209,12 +214,13 @@ def _operation_in(text: str, name: str, types: Sequence[Attribute]) -> Operation
 
 @irdl_op_definition
 class CustomOp(IRDLOperation, DestinationStyle):
-    """A call of a function that a person wrote, in the place of an operation that `computes` keeps in words.
+    """Calls a user-written function instead of the operation that `computes` describes.
 
-    `computes` has the operation's name, the types of its operands and results before there were stored integers, and
-    its properties; of one with regions its `text`, which no pass changes. The function gets the operands and `outs` as
-    arrays, contiguous ones unless it takes `any_strides`, and may write over the operands that `overwrites` names. On
-    tensors there are results, on memory `outs`.
+    `computes` holds the replaced operation's name, properties, and the types of its operands and results before the
+    lowering to stored integers; for an operation with regions also its `text`, which no pass changes. The function
+    receives the operands and `outs` as arrays, contiguous unless it accepts `any_strides`, and may overwrite the
+    operands
+    in `overwrites`. On tensors the operation has results, on memory `outs`.
     """
 
     name = "kernel.custom"
@@ -236,7 +242,7 @@ class CustomOp(IRDLOperation, DestinationStyle):
 
     @staticmethod
     def of(op: Operation, kernel: CustomKernel, inputs: Sequence[SSAValue]) -> "CustomOp":
-        """The call of `kernel` in the place of `op`, whose operands are `inputs` at the integer level."""
+        """Returns the call of `kernel` that replaces `op`; `inputs` are its operands at the integer level."""
         computes: dict[str, Attribute] = {
             "op": StringAttr(op.name),
             "operands": ArrayAttr([value.type for value in op.operands]),
@@ -265,17 +271,17 @@ class CustomOp(IRDLOperation, DestinationStyle):
 
     @property
     def stands_in_for(self) -> str:
-        """The name of the operation that it stands in for."""
+        """The name of the replaced operation."""
         name = self.computes.data.get("op")
         return name.data if isinstance(name, StringAttr) else ""
 
     @property
     def own_types(self) -> Sequence[TypeAttribute]:
-        """The types of the operands and then of the results of the operation that it stands in for."""
+        """The types of the operands, then of the results, of the replaced operation."""
         return [*self._types("operands"), *self._types("results")]
 
     def operation(self) -> Operation:
-        """The operation that it stands in for, on arguments of a block. Raises `InterpretationError` for none."""
+        """Returns the replaced operation, on block arguments. Raises `InterpretationError` if it cannot be rebuilt."""
         words, properties = self.stands_in_for, self.computes.data.get("properties")
         if isinstance(text := self.computes.data.get("text"), StringAttr):
             return _operation_in(text.data, words, self.own_types)
@@ -333,15 +339,15 @@ class CustomOp(IRDLOperation, DestinationStyle):
 
 
 def _is_name(text: str) -> bool:
-    """Whether emitted code may import something of this name."""
+    """Whether emitted code may import an object of this name."""
     return text.isidentifier() and not iskeyword(text)
 
 
 def called_kernel(op: CustomOp) -> tuple[CustomKernel, Operation]:
-    """What a package says of the function that `op` calls, and the operation that it stands in for.
+    """Returns the declaration of the function that `op` calls, and the replaced operation.
 
-    A module is data: a function that runs because a module names it is one that an installed package or a plug-in gives
-    for such operations. Raises `DiagnosticError` for any other.
+    A module is untrusted data: it may only call a function that an installed package or a plug-in declares for such
+    operations. Raises `DiagnosticError` for any other function.
     """
     try:
         original = op.operation()
@@ -364,7 +370,7 @@ def _on_integers(type_: Attribute) -> Attribute:
 
 
 def as_stored(array: Array, own: Attribute) -> Array:
-    """An array of the integer level, where integers have a sign, as one of the type `own`; it shares the memory."""
+    """Reinterprets an array of the integer level, where integers are signed, as type `own`, without a copy."""
     dtype = stored_dtype(element_type(own))
     assert dtype is not None
     return array if array.dtype == dtype else array.view(dtype)
@@ -388,7 +394,7 @@ def _choose(op: CustomOp) -> Evaluator | RunsRegions:
 def _computed(
     original: Operation, evaluator: Evaluator, op: CustomOp, inputs: Sequence[Array], outs: Sequence[Array]
 ) -> tuple[Array, ...]:
-    """What `op` computes, by the evaluator of the operation that it stands in for."""
+    """Computes the results of `op` by the evaluator of the operation that it replaces."""
     layout, types, count = operand_layout(original), op.own_types, len(original.operands)
     given = [as_stored(array, own) for array, own in zip(inputs, types[:count], strict=True)]
     results = evaluator(original, *arguments_by(layout, given))

@@ -1,7 +1,7 @@
-"""Contractions on packed operands: `x` as loops read it, by weights in the layout that the operation names.
+"""Contractions on packed operands: `x` as the loops read it, and weights in the layout that the operation names.
 
-The sum that an epilogue gets is that of what is read: `kernel-pack`, which makes these operations, adds to it what zero
-points leave over. Sums of integers wrap in the width of the accumulator.
+The epilogue receives the sum of the stored values: `kernel-pack`, which creates these operations, adds the correction
+for zero points to it. Integer sums wrap at the width of the accumulator.
 """
 
 import math
@@ -26,30 +26,30 @@ from qmlir.ir.builtin_types import integer_list
 
 
 def product_weights(layout: LayoutAttr, batches: int, channels: int, terms: int) -> WeightLayout:
-    """Where the weights of a product of matrices are, of each of so many batches."""
+    """Returns the layout of the weights of `batches` matrix products."""
     return layout.weights(batches, channels, (), terms)
 
 
 def window_weights(layout: LayoutAttr, op: WindowedOp) -> WeightLayout:
-    """Where the weights of a convolution are."""
+    """Returns the layout of the weights of a convolution."""
     channels, taps, depth, groups = op.channels(), op.window(), shaped(op.x)[0][-1], op.group_count
     if layout.variant.is_lanewise:
         return layout.weights(1, channels, taps, depth // groups)
     if groups == 1 and integer_list(op.dilations)[-1] == 1:
-        # The last taps lie beside each other in memory, as the channels do: one run through both.
+        # Taps along the last axis and channels are contiguous in memory: one run covers both.
         return layout.weights(1, channels, (*taps[:-1], 1), taps[-1] * depth)
     return layout.weights(groups, channels // groups, taps, depth // groups)
 
 
 def winograd_weights(layout: LayoutAttr, op: ByAlgorithmOp) -> WeightLayout:
-    """Where the weights of a convolution by one of Winograd's algorithms are."""
+    """Returns the layout of the weights of a Winograd convolution."""
     return layout.weights(1, op.channels(), (op.form.weight_size,) * 2, shaped(op.x)[0][-1])
 
 
 class PackedOp(EpilogueOp):
-    """A contraction on packed operands: `w` has the layout that `layout` says, and `x` is read as its variant reads.
+    """A contraction on packed operands: `layout` describes `w`, and `x` is read as its variant requires.
 
-    `schedule` says how many rows a tile has, and what it asks for ahead; without it there is one row.
+    `schedule` holds the number of rows of a tile and the prefetching; the default is one row.
     """
 
     layout = prop_def(LayoutAttr)
@@ -60,12 +60,12 @@ class PackedOp(EpilogueOp):
     )
 
     def weights(self) -> WeightLayout:
-        """Where the weights are, from the sizes of the other operands."""
+        """Returns the layout of the weights, from the sizes of the other operands."""
         raise NotImplementedError
 
     @property
     def loops(self) -> ScheduleAttr:
-        """How loops are made of it: by its layout, and by its schedule where it has one."""
+        """The complete schedule, from the layout and the optional `schedule`."""
         hint, layout = self.schedule or ScheduleAttr.of(), self.layout
         return ScheduleAttr.of(
             layout.variant.name, hint.rows, layout.vectors, layout.lanes, layout.variant.group, hint.threads,
@@ -103,10 +103,11 @@ class PackedOp(EpilogueOp):
 
 @irdl_op_definition
 class PackedMatMulOp(PackedOp, MapsElements):
-    """Products of matrices: `x` `[…, M, K]` with packed weights to `[…, M, N]`.
+    """Multiplies matrices: `x` `[…, M, K]` by packed weights to `[…, M, N]`.
 
-    The layout is that of `[matrices, N, K]`: one matrix for all batches, or one for each of the first axes of batches,
-    whose sizes give their number; the batches of further axes share one.
+    The layout is that of `[matrices, N, K]`: one matrix for all batches, or one for each index of the leading batch
+    axes;
+    the remaining batch axes share a matrix.
     """
 
     name = "kernel.packed_matmul"
@@ -122,7 +123,7 @@ class PackedMatMulOp(PackedOp, MapsElements):
 
     @property
     def batch_axes(self) -> int:
-        """How many of the first axes of batches have matrices of their own."""
+        """The number of leading batch axes that have separate matrices."""
         counts = list(accumulate(shaped(self.x)[0][:-2], mul, initial=1))
         matrices = shaped(self.w)[0][0]
         return counts.index(matrices) if matrices in counts else 0
@@ -132,7 +133,7 @@ class PackedMatMulOp(PackedOp, MapsElements):
         return product_weights(self.layout, matrices, self.channels(), self.terms())
 
     def element_maps(self) -> Sequence[AffineMap]:
-        """Terms, and the axes of packed weights behind their batch, are further dimensions."""
+        """Maps with extra dimensions for the terms and for the axes of packed weights after their batch."""
         shape = shaped(self.target)[0]
         rank, batches = len(shape), [axis for axis in range(self.batch_axes) if shape[axis] != 1]
         term, *packed = (AffineExpr.dimension(rank + place) for place in range(1 + len(shaped(self.w)[0]) - 1))
@@ -153,11 +154,13 @@ class PackedMatMulOp(PackedOp, MapsElements):
 
 @irdl_op_definition
 class PackedBlocksOp(PackedOp):
-    """Products of matrices by weights that have a scale for each block of terms: `x` `[B, M, K]` to `[M, N]`, in f32.
+    """Multiplies matrices with block-wise weight scales: `x` `[B, M, K]` to `[M, N]`, in f32.
 
-    The region gets `sum_b scales_b * f32(sum_k (x - offset) w)`: the sum of each block is exact in i32, what is made of
-    it is rounded to f32 step by step, and added in ascending order from 0. By an `x` of f32 a block is a sum of floats.
-    `x` is as the variant reads it. The layout is that of `[1, N, B, K]`; `scales` are f32, `[blocks of channels, B,
+    The region receives `sum_b scales_b * f32(sum_k (x - offset) w)`: the sum of each block is exact in i32; each
+    further
+    step is rounded to f32, and blocks are added in ascending order from 0. If `x` is f32, a block is a sum of floats.
+    `x` is read as the variant requires. The layout is that of `[1, N, B, K]`; `scales` are f32, `[blocks of channels,
+    B,
     channels of a block]`.
     """
 
@@ -182,7 +185,7 @@ class PackedBlocksOp(PackedOp):
         return f32 if shaped(self.x)[1] == f32 else i32
 
     def _verify_elements(self) -> None:
-        """The variant says which elements these are."""
+        """The variant determines the element types."""
 
     def terms(self) -> int:
         return self._blocks * shaped(self.x)[0][-1]
@@ -216,10 +219,11 @@ class PackedBlocksOp(PackedOp):
 
 @irdl_op_definition
 class PackedConvOp(WindowedOp, PackedOp):
-    """Convolutions, channels last: `x` `[N, spatial…, C]`, padded, by packed weights of `taps`, to `[N, …, O]`.
+    """Convolves channels last: `x` `[N, spatial…, C]`, padded, by packed weights of `taps`, to `[N, …, O]`.
 
-    The layout is that of `[groups, O / groups, taps…, C / groups]`. Where the last taps are neighbours in `x`, and
-    there is one group, they are a part of the terms. Depthwise variants have one group.
+    The layout is that of `[groups, O / groups, taps…, C / groups]`. If there is one group and the taps along the last
+    axis
+    are contiguous in `x`, these taps are part of the terms. Depthwise variants have one group.
     """
 
     name = "kernel.packed_conv"
@@ -259,9 +263,9 @@ class PackedConvOp(WindowedOp, PackedOp):
 
 @irdl_op_definition
 class PackedWinogradOp(ByAlgorithmOp, PackedOp):
-    """Convolutions of 3x3 kernels by one of Winograd's algorithms, as `kernel.winograd` has them, by packed weights.
+    """Convolves with 3x3 kernels by a Winograd algorithm, as `kernel.winograd`, with packed weights.
 
-    The layout is that of `[1, O, 4, 4, C]`, `[1, O, 6, 6, C]` or, of `f4_bytes`, `[1, O, 3, 3, C]`, by the variant of
+    The layout is that of `[1, O, 4, 4, C]`, `[1, O, 6, 6, C]` or, for `f4_bytes`, `[1, O, 3, 3, C]`, for the variant of
     the algorithm.
     """
 
@@ -282,4 +286,4 @@ class PackedWinogradOp(ByAlgorithmOp, PackedOp):
 PACKED: Mapping[type[ContractionOp], type[PackedOp]] = {
     ConvOp: PackedConvOp, MatMulOp: PackedMatMulOp, WinogradOp: PackedWinogradOp,
 }  # fmt: skip
-"""What a contraction becomes when its operands are packed."""
+"""The packed operation for each kind of contraction."""

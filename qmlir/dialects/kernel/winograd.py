@@ -1,9 +1,9 @@
-"""`kernel.winograd`: convolutions of 3x3 kernels by Winograd's algorithms in integers, and their matrices.
+"""`kernel.winograd`: integer convolutions with 3x3 kernels by Winograd's algorithms, and their matrices.
 
-F(m x m, 3 x 3) gets m by m sums from tiles of m + 2 by m + 2 elements of each channel: `A^T (U * (B^T d B)) A`, where
-`*` multiplies element by element and sums over the channels. F(2x2, 3x3) needs 16 products for what the window takes 36
-for, F(4x4, 3x3) 36 for 144. All matrices are integers, so a multiple of the sums comes out: a power of two, which is a
-shift, times an odd number, which has an inverse modulo 2^32.
+F(m x m, 3 x 3) computes m by m sums from tiles of m + 2 by m + 2 elements of each channel: `A^T (U * (B^T d B)) A`,
+where `*` multiplies elementwise and sums over the channels. F(2x2, 3x3) needs 16 products instead of 36, F(4x4, 3x3)
+36 instead of 144. All matrices are integers, so the result is a multiple of the sums: a power of two, which a shift
+removes, times an odd number, which has an inverse modulo 2^32.
 """
 
 import math
@@ -22,45 +22,45 @@ from qmlir.dialects.kernel.ops import shaped
 Matrix = tuple[tuple[int, ...], ...]
 
 KERNEL_SIZE = 3
-"""Taps of the window along each axis."""
+"""Taps of the kernel along each axis."""
 
 
-# Why integers come out exactly. Over the rationals, Y = A^T [(G g G^T) * (B^T d B)] A is the sum of products of the
-# window (Lavin and Gray, "Fast algorithms for convolutional neural networks", 2016; from Cook and Toom). G has
-# fractions; scaled to integers it gives k * Y with k = (odd << shift)^2 along two axes. Addition and multiplication
-# modulo 2^32 are a ring homomorphism of the integers, so that wrapping anywhere on the way gives k * Y modulo 2^32.
-# An odd number has an inverse modulo 2^32, which takes odd^2 off; what is left is 2^(2 * shift) * Y modulo 2^32.
-# Where |2^(2 * shift) * Y| < 2^31 that is the number itself, and an arithmetic shift gives Y. The bound on Y is
-# proven by `kernel-winograd` from ranges.
+# Why the integer results are exact: over the rationals, Y = A^T [(G g G^T) * (B^T d B)] A is the convolution
+# (Lavin and Gray, "Fast algorithms for convolutional neural networks", 2016; from Cook and Toom). G has
+# fractions; scaled to integers it yields k * Y with k = (odd << shift)^2 along two axes. Addition and multiplication
+# modulo 2^32 are a ring homomorphism of the integers, so wrapping in any intermediate step yields k * Y modulo 2^32.
+# An odd number has an inverse modulo 2^32, which removes odd^2; this leaves 2^(2 * shift) * Y modulo 2^32.
+# If |2^(2 * shift) * Y| < 2^31, that is the number itself, and an arithmetic shift yields Y. The pass
+# `kernel-winograd` proves the bound on Y from ranges.
 #
 # The transform of the input is the one value that must not wrap modulo 2^16 (products take 16 bits): a row of B^T has
 # absolute sum 2 for F(2x2) and 10 for F(4x4), so the elements of B^T d B are at most 4 and 100 times those of d.
 @dataclass(frozen=True)
 class Algorithm:
-    """F(step, 3) along each axis: `A^T (G g * B^T d)` is `odd << shift` times the sums."""
+    """The algorithm F(step, 3) along each axis: `A^T (G g * B^T d)` is `odd << shift` times the sums."""
 
     name: str
     variant: str
-    """The loops: a name of the registry's `variants`."""
+    """The family of loops: a name of the registry's `variants`."""
 
     input: Matrix
-    """B^T."""
+    """The input transform `B^T`."""
 
     weights: Matrix
-    """G, scaled so that it is made of integers."""
+    """The weight transform `G`, scaled to integers."""
 
     output: Matrix
-    """A^T, scaled likewise."""
+    """The output transform `A^T`, scaled to integers."""
 
     odd: int
     shift: int
 
     takes_bytes: bool = False
-    """Whether weights come as taps of a byte, and the loops transform them."""
+    """Whether the operation takes weights as byte taps, which the loops transform."""
 
     @property
     def step(self) -> int:
-        """Sums of a tile along each axis, and how far apart the tiles begin."""
+        """The sums of a tile along each axis, which is also the distance between tiles."""
         return len(self.output)
 
     @property
@@ -70,36 +70,37 @@ class Algorithm:
 
     @property
     def weight_size(self) -> int:
-        """Elements of the weights along each axis, as `kernel.winograd` takes them."""
+        """Elements of the weight operand of `kernel.winograd` along each axis."""
         return KERNEL_SIZE if self.takes_bytes else self.tile
 
     @property
     def weight_element(self) -> IntegerType:
-        """What one of these is held in."""
+        """The element type of the weight operand."""
         return i8 if self.takes_bytes else i16
 
     def taken(self, weights: Array) -> Array:
-        """Taps `[O, 3, 3, C]` as `kernel.winograd` takes them."""
+        """Converts taps `[O, 3, 3, C]` to the weight operand of `kernel.winograd`."""
         wide = weights.astype(np.int64)
         return wide.astype(np.int8) if self.takes_bytes else transformed(self.weights, wide, (1, 2)).astype(np.int16)
 
     def title(self, axes: int = 2) -> str:
-        """F(2x2, 3x3) and so on."""
+        """Returns the conventional name, such as F(2x2, 3x3)."""
         return f"F({'x'.join([str(self.step)] * axes)}, {'x'.join([str(KERNEL_SIZE)] * axes)})"
 
     @property
     def shift_of_sums(self) -> int:
-        """What comes out of the transforms along two axes is the sum times 2 to this, times an odd number."""
+        """The exponent of the power of two in the factor of the transformed sums along two axes."""
         return 2 * self.shift
 
     @property
     def inverse(self) -> int:
-        """What takes that odd number off again, modulo 2^32, as a signed number."""
+        """The signed inverse, modulo 2^32, of the odd part of the factor of the transformed sums."""
         found = pow(self.odd**2, -1, 1 << 32)
         return found - (found >> 31 << 32)
 
     def sums_of_weights(self, weights: Array) -> Array:
-        """The plain sum of the taps `[O, C]` of weights as they are taken: one element of transformed ones has it."""
+        """Recovers the sums of the taps `[O, C]` from the weight operand; one element of transformed weights contains
+        them."""
         if self.takes_bytes:
             return weights.astype(np.int64).sum(axis=(1, 2))
         place = next(index for index, row in enumerate(self.weights) if len(set(row)) == 1)
@@ -132,17 +133,19 @@ F4_BYTES = Algorithm(
     output=((6, -4, -4, 1, 1, 0), (0, -4, 4, 2, -2, 0), (0, -4, -4, 4, 4, 0), (0, -4, 4, 8, -8, 24)),
     odd=3, shift=3, takes_bytes=True,
 )  # fmt: skip
-"""What is common to a row of `F4.weights` is in the columns of `output`: it is done once for all channels."""
+"""F(4x4, 3x3) with byte taps. The common factors of the rows of `F4.weights` are moved to the columns of `output`,
+where
+they are applied once for all channels."""
 
 ALGORITHMS: Mapping[str, Algorithm] = {each.name: each for each in (F2, F4, F4_BYTES)}
 """The algorithms by name."""
 
 VARIANTS: Mapping[str, Algorithm] = {each.variant: each for each in ALGORITHMS.values()}
-"""The algorithms by the family of their loops."""
+"""The algorithms by the name of their family of loops."""
 
 
 def transformed(matrix: Matrix, array: Array, axes: Iterable[int]) -> Array:
-    """`matrix` applied along each of some axes, `matrix @ tile @ matrix^T` for two, in the integers of `array`."""
+    """Applies `matrix` along each of the axes, which is `matrix @ tile @ matrix^T` for two, in the dtype of `array`."""
     for axis in axes:
         moved = np.moveaxis(array, axis, -1) @ np.array(matrix, array.dtype).T
         array = np.moveaxis(moved, -1, axis)
@@ -150,31 +153,32 @@ def transformed(matrix: Matrix, array: Array, axes: Iterable[int]) -> Array:
 
 
 class ByAlgorithmOp(EpilogueOp):
-    """What convolutions by Winograd's algorithms have: which one, and into how many parts the channels are divided."""
+    """Common base of Winograd convolutions: the algorithm, and the number of parts that the channels are divided
+    into."""
 
     algorithm = prop_def(StringAttr, default_value=StringAttr(F2.name))
     parts = prop_def(IntegerAttr, default_value=IntegerAttr(1, i64))
 
     @property
     def form(self) -> Algorithm:
-        """The row of `ALGORITHMS`."""
+        """The algorithm that the operation names."""
         return ALGORITHMS[self.algorithm.data]
 
     @property
     def part_count(self) -> int:
-        """Into how many runs the channels are divided."""
+        """The number of parts that the channels are divided into."""
         return self.parts.value.data
 
     def terms(self) -> int:
         return KERNEL_SIZE * KERNEL_SIZE * shaped(self.x)[0][-1]
 
     def multiply_adds(self) -> int:
-        """Those of the convolution: what is computed, not how."""
+        """The multiply-adds of the direct convolution, not those of the algorithm."""
         return math.prod(shaped(self.target)[0]) * self.terms()
 
     @property
     def tiles(self) -> tuple[int, int, int]:
-        """Images, and tiles along each axis of one."""
+        """The number of samples, and the number of tiles along each spatial axis."""
         (batch, height, width, _), step = shaped(self.target)[0], self.form.step
         return batch, -(-height // step), -(-width // step)
 
@@ -207,16 +211,19 @@ class ByAlgorithmOp(EpilogueOp):
 
 @irdl_op_definition
 class WinogradOp(ByAlgorithmOp, ContractionOp):
-    """Convolutions of 3x3 kernels, each next to the other: `x` `[N, H + 2, W + 2, C]`, padded, to `[N, H, W, O]`.
+    """Convolves `x` (`[N, H + 2, W + 2, C]`, padded) with 3x3 kernels at stride 1, to `[N, H, W, O]`.
 
-    `w` are weights of i16, transformed by the algorithm's `G`: `[O, 4, 4, C]` by `f2`, F(2x2, 3x3), and `[O, 6, 6, C]`
-    by `f4`, F(4x4, 3x3); `f4_bytes` takes the weights themselves, `[O, 3, 3, C]` of i8, and transforms them. The sum
-    that the epilogue gets is `(A^T m A) >> 2` of `f2`, `((A^T m A) / 9) >> 6` of the others, where `m = sum over C of
-    u * (B^T d B)`, `u` the transformed weights, and a division by 9 is a product with its inverse modulo 2^32: the
-    transform of the input is held in 16 bits and all else in 32, both wrap. With more than one of `parts` the channels
-    are so many runs of one length, and their sums are added. Where 16 bits hold the transform of every input, and 32
-    four times every sum of a part, or 64 times, it is the sum itself: what wraps on the way unwraps. `kernel-winograd`
-    makes the operation and proves that.
+    `w` holds i16 weights transformed by the algorithm's `G`: `[O, 4, 4, C]` for `f2`, F(2x2, 3x3), and `[O, 6, 6, C]`
+    for `f4`, F(4x4, 3x3); `f4_bytes` takes the i8 weights `[O, 3, 3, C]` and transforms them. The epilogue receives the
+    sum `(A^T m A) >> 2` for `f2` and `((A^T m A) / 9) >> 6` for the others, where `m = sum over C of u * (B^T d B)`,
+    `u`
+    are the transformed weights, and the division by 9 is a multiplication by its inverse modulo 2^32. The transformed
+    input
+    has 16 bits and all other values have 32; both wrap. If `parts` is more than 1, the channels are divided into that
+    number of equal runs, whose sums are added. The result is the exact convolution if 16 bits hold the transform of
+    every
+    input and 32 bits hold every sum of a part times 4 (`f2`) or 64 (`f4`): all intermediate wrapping then cancels.
+    `kernel-winograd` creates the operation and proves these bounds.
     """
 
     name = "kernel.winograd"
@@ -237,26 +244,26 @@ class WinogradOp(ByAlgorithmOp, ContractionOp):
             raise VerifyException("weights must be signed, without zero points")
 
 
-# Parts add up without overflow: each is a true sum of at most 2^31 / 2^(2 * shift), and there are at most 2^(2 *
-# shift).
+# Parts add up without overflow: each is an exact sum of at most 2^31 / 2^(2 * shift), and there are at most
+# 2^(2 * shift) parts.
 def part_counts(channels: int, form: Algorithm) -> tuple[int, ...]:
-    """Into how many parts so many channels may be divided: 32 bits hold what all of them may be."""
+    """Returns the numbers of parts that `channels` may be divided into, such that 32 bits hold their total."""
     most = 1 << form.shift_of_sums
     return (1, *(parts for parts in range(2, most + 1) if channels and channels % (2 * parts) == 0))
 
 
 def winograd_sums(x: Array, w: Array, form: Algorithm, parts: int = 1) -> Array:
-    """The sums of images `[N, H + 2, W + 2, C]` by weights as `kernel.winograd` takes them."""
+    """Computes the sums of samples `[N, H + 2, W + 2, C]` for weights in the layout of `kernel.winograd`."""
     taken = transformed(form.weights, w.astype(np.int64), (1, 2)) if form.takes_bytes else w
     pieces = zip(np.split(x, parts, axis=-1), np.split(taken, parts, axis=-1), strict=True)
     sums = [_part_sums(*piece, form).astype(np.int64) for piece in pieces]
     return np.asarray(sum(sums)).astype(np.int32)
 
 
-# The reference wraps as the loops do: casts to i16 and i32 stand where loops hold 16 and 32 bits, and nowhere else. A
-# violated bound thus gives the same wrong number at every level, and the proof of the pass is what excludes it.
+# The reference wraps exactly where the loops do: it casts to i16 and i32 where they hold 16 and 32 bits. A
+# violated bound thus yields the same wrong number at every level; only the proof of the pass excludes it.
 def _part_sums(x: Array, w: Array, form: Algorithm) -> Array:
-    """The sums by transformed weights."""
+    """The sums of one part of the channels, for transformed weights."""
     batch, height, width, channels = x.shape
     sizes, step, tile = (height - KERNEL_SIZE + 1, width - KERNEL_SIZE + 1), form.step, form.tile
     tiles = [-(-size // step) for size in sizes]

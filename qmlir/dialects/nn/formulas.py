@@ -1,10 +1,9 @@
-"""What operations compute of each element: one formula each, which the interpreter evaluates and lowerings build.
+"""Formulas of elementwise operations, which the interpreter evaluates and lowerings build.
 
-A formula is written over `FunctionSteps`: on arrays it computes, on scalars it writes the body of a structured
-operation, with the same bits, as both take the same steps in the same order. None overflows on the way. One more
-activation is its formula here, its row in `FORMULAS`, and its row in `qmlir.onnx.one_to_one`.
-
-Composites among them are not taken apart: their parts would round f16 and bf16 one by one, they themselves round once.
+A formula is written over `FunctionSteps`: on arrays it computes, on scalars it builds the body of a structured
+operation. Results are bit-identical, since both take the same steps in the same order. No intermediate value overflows.
+A new activation needs its formula here, a row in `FORMULAS`, and a row in `qmlir.onnx.one_to_one`.
+Composites with a formula are not decomposed: their parts would round f16 and bf16 after each step, the formula once.
 """
 
 import math
@@ -17,16 +16,16 @@ from qmlir.arithmetic.functions.steps import FunctionSteps, Value
 from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.elementwise import ops as elementwise
 
-# --- Formulas: of values, then of numbers, which are the properties of the operation ----------------------------------
+# --- Formulas: take values, then numbers, which are the properties of the operation -----------------------------------
 
 
 def relu(e: FunctionSteps, x: Value) -> Value:
-    """`maximum(x, 0)`: never -0."""
+    """Computes `maximum(x, 0)`, never -0."""
     return e.maximum(x, 0)
 
 
 def leaky_relu(e: FunctionSteps, x: Value, slope: Value) -> Value:
-    """`x` from 0 up, `slope x` below; the slope is a number or a value."""
+    """Computes `x` for `x >= 0`, `slope x` otherwise; the slope is a number or a value."""
     return e.where(x < 0, x * slope, x)
 
 
@@ -35,48 +34,48 @@ def _thresholded_relu(e: FunctionSteps, x: Value, alpha: float) -> Value:
 
 
 def kept_from(e: FunctionSteps, x: Value, alpha: float) -> Value:
-    """`x` from `alpha` up, 0 below: what ONNX's recurrent layers call ThresholdedRelu."""
+    """Computes `x` for `x >= alpha`, 0 otherwise: ThresholdedRelu as ONNX's recurrent layers define it."""
     return e.where(x >= alpha, x, 0)
 
 
 def sigmoid(e: FunctionSteps, x: Value) -> Value:
-    """`1 / (1 + e^-x)`; the exponent is never positive."""
+    """Computes `1 / (1 + e^-x)`; the argument of the exponential is never positive."""
     decay = e.function("exp", -e.absolute(x))
     return e.where(x >= 0, 1, decay) / (decay + 1)
 
 
 def hard_sigmoid(e: FunctionSteps, x: Value, alpha: float, beta: float) -> Value:
-    """`alpha x + beta`, from 0 to 1."""
+    """Computes `alpha x + beta` clamped to `[0, 1]`."""
     return e.minimum(e.maximum(x * alpha + beta, 0), 1)
 
 
 def tanh(e: FunctionSteps, x: Value) -> Value:
-    """The hyperbolic tangent."""
+    """Computes the hyperbolic tangent."""
     return e.function("tanh", x)
 
 
 def softplus(e: FunctionSteps, x: Value) -> Value:
-    """`ln(1 + e^x)`; the exponent is never positive."""
+    """Computes `ln(1 + e^x)`; the argument of the exponential is never positive."""
     return relu(e, x) + e.function("log1p", e.function("exp", -e.absolute(x)))
 
 
 def softsign(e: FunctionSteps, x: Value) -> Value:
-    """`x / (1 + |x|)`."""
+    """Computes the softsign `x / (1 + |x|)`."""
     return x / (1 + e.absolute(x))
 
 
 def elu(e: FunctionSteps, x: Value, alpha: float) -> Value:
-    """`x` from 0 up, `alpha (e^x - 1)` below."""
+    """Computes `x` for `x >= 0`, `alpha (e^x - 1)` otherwise."""
     return e.where(x < 0, alpha * e.function("expm1", x), x)
 
 
 def affine(e: FunctionSteps, x: Value, alpha: float, beta: float) -> Value:
-    """`alpha x + beta`."""
+    """Computes the affine function `alpha x + beta`."""
     return x * alpha + beta
 
 
 def scaled_tanh(e: FunctionSteps, x: Value, alpha: float, beta: float) -> Value:
-    """`alpha tanh(beta x)`."""
+    """Computes the scaled tangent `alpha tanh(beta x)`."""
     return alpha * tanh(e, x * beta)
 
 
@@ -117,13 +116,13 @@ def _reciprocal(e: FunctionSteps, x: Value) -> Value:
 
 @dataclass(frozen=True)
 class Formula:
-    """`definition(steps, *operands, *numbers)`; the numbers are these properties of the operation."""
+    """A formula `definition(steps, *operands, *numbers)`; the numbers are the named properties of the operation."""
 
     definition: Callable[..., Value]
     properties: tuple[str, ...] = ()
 
     def of(self, op: Operation, steps: FunctionSteps, *operands: Value) -> Value:
-        """What `op` computes of operands."""
+        """Evaluates the formula of `op` on operands."""
         numbers = (getattr(op, name).value.data for name in self.properties)
         return self.definition(steps, *operands, *numbers)
 
@@ -179,4 +178,4 @@ FORMULAS: dict[type[Operation], Formula] = {
     elementwise.AcoshOp: _function("acosh"),
     elementwise.AtanhOp: _function("atanh"),
 }
-"""The formulas of float operations on elements; arithmetic, which integers and scales of their own enter, has rules."""
+"""The formulas of elementwise float operations; arithmetic that also handles integers and scales has separate rules."""

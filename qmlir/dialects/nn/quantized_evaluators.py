@@ -1,37 +1,37 @@
-"""What the `nn` operations compute on quantized values. This is the specification; `docs/arithmetic.md` explains it.
+"""Semantics of the `nn` operations on quantized values. This is the specification; `docs/arithmetic.md` explains it.
 
-Values are stored integers `q` and stand for `s * (q - z)`; scales are taken as f32. Integers are exact: int64, or
-Python's where 64 bits are too few. BLAS adds them up only where a bound proves that every partial sum is exact.
+Stored integers `q` represent `s * (q - z)`; scales are taken as f32. Integers are exact: int64, or Python integers
+if 64 bits are too few. BLAS computes sums only if a bound proves that every partial sum is exact.
 
 To **requantize** an exact integer `a` of scale `s` to a result of scale `s_y` and zero point `z_y`:
-`saturate(rne(f32(a) * m) + z_y)` with `m = f32(s / s_y)`, the product rounded to f32, half-way cases to even, saturated
-to the storage range of the result; or by the mode that the operation's `requantize` names, whose formulas are those of
-`qmlir.arithmetic.requantization`. Where `m` is 1, so where the scales are the same, `a` is kept as it is. A result of
-32 bits with zero point 0 whose `m` is 1 is an **accumulator**: it keeps exact integers, and saturates as any other. The
-modes with a multiplier take integers of 32 bits, to which `a` saturates first.
+`saturate(rne(f32(a) * m) + z_y)` with `m = f32(s / s_y)`, the product rounded to f32, ties to even, saturated
+to the storage range of the result; or in the mode that the operation's `requantize` names, with the formulas of
+`qmlir.arithmetic.requantization`. If `m` is 1, and therefore if the scales are equal, `a` stays unchanged. A 32-bit
+result with zero point 0 and `m` = 1 is an **accumulator**: it keeps exact integers, and saturates like any other. The
+modes with a multiplier take 32-bit integers, to which `a` saturates first.
 
-1. **Movement**, max pool, the largest and smallest along axes, choice: stored integers, unchanged. Padding never wins.
-   **Slices by index** of a tensor in which each slice has parameters of its own: `q - z`, requantized from the scale
+1. **Movement**, max pool, maxima and minima along axes, selection: stored integers, unchanged. Padding never wins.
+   **Slices by index** of a tensor in which each slice has its own parameters: `q - z`, requantized from the scale
    of the slice.
-2. **Contractions**, Einstein sums too: `a = sum (q_x - z_x)(q_w - z_w)`, plus the integers of the bias;
-   padding adds 0; requantized from `s = f32(s_x * s_w)`, for each channel where the weights have a scale for each.
+2. **Contractions**, including Einstein sums: `a = sum (q_x - z_x)(q_w - z_w)`, plus the integers of the bias;
+   padding adds 0; requantized from `s = f32(s_x * s_w)`, per channel if the weights have per-channel scales.
    Weights in **blocks**: the scales differ inside the sum, so the accumulator is not an integer. Each block's sum `a_b`
    is exact; `t = f32(t + f32(f32(s_x * s_b) * f32(a_b)))` over the blocks in ascending (row-major) order from 0; the
    bias is dequantized and added last in f32; then the result is quantized, `rne(t / s_y) + z_y`.
 3. **One scale**: relu, absolute value, negation, clip, sums along axes; sum, difference, minimum and maximum of two
-   operands whose scales are the same, or are brought to one scale in an integer mode (`common_scale` in
+   operands whose scales are equal, or are brought to one scale in an integer mode (`common_scale` in
    `qmlir.dialects.nn.requantize`): the operation on the integers `q - z`, then requantized. A clip clamps the
-   requantized integer between its bounds, quantized to the type of the result.
-   **Means** (average pools too): the exact sum, requantized with `m = f32(s / f32(s_y * f32(count)))`; the count is the
-   operation's own divisor, window by window.
+   requantized integer to its bounds, quantized to the type of the result.
+   **Means**, including average pools: the exact sum, requantized with `m = f32(s / f32(s_y * f32(count)))`; the count
+   is the operation's own divisor, per window.
 4. **Products**: `(q_a - z_a)(q_b - z_b)`, requantized from `s = f32(s_a * s_b)`.
-5. **Comparisons**, and the places of the largest and smallest: of the real values, exactly.
+5. **Comparisons**, and indices of maxima and minima: on the real values, exactly.
 6. **Normalizations of rows** of `n` elements: with `d = q - z`, `t = sum(d)` (0 for an RMS norm) and the integers `k`
    and `e` of `qmlir.arithmetic.row_norms`, `r = 2^(k / 2) / sqrt(2^k (n sum(d^2) - t^2) + e)` is the nearest f32, and
    `f32(f32(n d - t) * r)` the normalized element; times the scale, plus the bias, each in f32; then quantized.
-7. **Everything else**, and the operations of 3 where the scales differ: each operand dequantized as `quant.dcast`
-   does, the operation in floats, each result quantized as `quant.qcast` does.
-8. **Mode `qlinear`**: the steps of `qmlir.arithmetic.requantization`, in the place of 1 to 7.
+7. **All other operations**, and those of 3 if the scales differ: each operand is dequantized as by `quant.dcast`, the
+   operation runs in floats, and each result is quantized as by `quant.qcast`.
+8. **Mode `qlinear`**: the steps of `qmlir.arithmetic.requantization`, instead of 1 to 7.
 """
 
 from collections.abc import Callable, Mapping
@@ -59,7 +59,7 @@ QUANTIZED: dict[type[Operation], Callable[..., Results | None]] = {
     **pooling.QUANTIZED,
     **reduction.QUANTIZED,
 }
-"""Operations with an integer arithmetic of their own; an evaluator gives `None` where the parameters allow none."""
+"""Operations with integer arithmetic; an evaluator returns `None` if the parameters don't permit it."""
 
 
 def _first_of(exact: Callable[..., Results | None], otherwise: Evaluator) -> Evaluator:
@@ -85,5 +85,5 @@ def _by_elements(plain: Evaluator, exact: Callable[..., Results | None] | None) 
 
 
 def with_quantized(evaluators: Mapping[type[Operation], Evaluator]) -> dict[type[Operation], Evaluator]:
-    """Evaluators of plain values, each extended to quantized ones."""
+    """Extends evaluators of plain values to quantized ones."""
     return {operation: _by_elements(plain, QUANTIZED.get(operation)) for operation, plain in evaluators.items()}

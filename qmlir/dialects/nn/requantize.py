@@ -1,7 +1,7 @@
-"""Which `nn` operations requantize, by what ratio of scales, and how their property `requantize` names the arithmetic.
+"""Requantization of `nn` operations: which operations rescale, by which ratios, and in which mode.
 
-An operation declares the scale of its exact integers and what a mean divides by. The verifier holds the property
-against them: a shift needs ratios that are powers of two.
+An operation declares the scale of its exact integers and the divisors of a mean. The verifier checks the property
+`requantize` against them: a shift needs ratios that are powers of two.
 """
 
 import abc
@@ -25,63 +25,63 @@ from qmlir.ir.decomposition import Parts, parts_given
 Scales = npt.NDArray[np.float32]
 
 HEADROOM_BITS = 28
-"""Integers of operands of different scales are shifted left up to so many bits before they are rescaled: 20 for 8."""
+"""The width to which integers of operands with different scales are shifted left before rescaling: by 20 for 8 bits."""
 
 
 def quantized_type(value: SSAValue) -> UniformQuantizedType | None:
-    """The quantized type of the elements of `value`, `None` of others."""
+    """Returns the quantized element type of `value`; `None` if it is not quantized."""
     type_ = ranked_tensor(value.type)
     element = None if type_ is None else type_.get_element_type()
     return element if isinstance(element, UniformQuantizedType) else None
 
 
 def computes_quantized(module: Operation) -> bool:
-    """Whether an operation inside of `module` gives quantized values."""
+    """Whether an operation in `module` has a quantized result."""
     return any(quantized_type(value) is not None for op in module.walk() for value in op.results)
 
 
 def _scales(value: SSAValue) -> Scales:
-    """The scales of a value, f32; none for a type without scales."""
+    """Returns the f32 scales of a value; empty if its type has none."""
     found = quantized_type(value)
     return np.zeros(0, np.float32) if found is None else np.asarray(found.scales, np.float32)
 
 
 class Accumulator(Enum):
-    """Which scale the exact integers of an operation have."""
+    """The scale of the exact integers of an operation."""
 
     OPERAND = auto()
-    """That of its first operand."""
+    """The scale of the first operand."""
 
     PRODUCT = auto()
-    """The product of the scales of its first two operands."""
+    """The product of the scales of the first two operands."""
 
     COMMON = auto()
-    """That which both operands have, or are brought to."""
+    """The common scale of both operands, to which they are rescaled if necessary."""
 
 
 class Requantizing(IRDLOperation, abc.ABC):
-    """An operation that may rescale exact integers to the scale of its result, and names the arithmetic."""
+    """An operation that may rescale exact integers to the scale of its result; it names the arithmetic."""
 
     ACCUMULATOR: ClassVar[Accumulator | None] = None
-    """The scale of the exact integers; `None` for an operation that rescales none: it moves or compares integers, or
-    computes in floats."""
+    """The scale of the exact integers; `None` for an operation that moves or compares integers or computes in floats.
+    """
 
     components = opt_prop_def(DictionaryAttr)
-    """The element types of a composite's parts, by role: it then computes what its parts of these types do.
+    """The element types of a composite's parts, by role; the composite then computes its parts in these types.
 
-    The last part has the type of the composite's result; constants among the parts are quantized to theirs.
+    The last part has the type of the composite's result; constant parts are quantized to their types.
     """
 
     requantize = opt_prop_def(RequantizeAttr)
-    """The arithmetic by which exact integers are rescaled to the result; f32 where it is left out."""
+    """The mode in which exact integers are rescaled to the result; f32 by default."""
 
     @property
     def accumulator(self) -> Accumulator | None:
-        """`ACCUMULATOR` on the types that the operation has: sums over blocks have no exact integers."""
+        """The `ACCUMULATOR` for the actual types: sums over blocks have no exact integers."""
         return None if _has_blocks(self) else self.ACCUMULATOR
 
     def divisors(self) -> npt.NDArray[np.int64]:
-        """What a mean divides by, as far as it is known; 1 for anything else."""
+        """Returns the static divisors of a mean; 1 for any other operation."""
         return np.array([1])
 
     def has_dynamic_divisor(self) -> bool:
@@ -89,17 +89,20 @@ class Requantizing(IRDLOperation, abc.ABC):
         return not self.divisors().size
 
     def qlinear_bound(self, values: Sequence[Affine]) -> float | None:
-        """A bound of the floats that become integers in the mode `qlinear`; `None` where it has no such arithmetic.
+        """Returns a bound of the floats that mode `qlinear` converts to integers; `None` if the operation has no such
+        mode.
 
-        `values` are the parameters of its operands and its result. The arithmetic is that of ONNX Runtime's operators
-        on 8 bits (`qmlir.arithmetic.requantization`), and products go by it as by any mode. Raises `ValueError` for a
-        ratio of scales that no f32 holds.
+        `values` are the parameters of the operands and the result. The arithmetic is that of ONNX Runtime's 8-bit
+        operators
+        (`qmlir.arithmetic.requantization`); contractions use it like any other mode. Raises `ValueError` for a ratio of
+        scales
+        that overflows f32.
         """
         return None
 
 
 def _accumulator_scales(op: Requantizing) -> Scales:
-    """The f32 scale of the exact integers, for each channel where it differs."""
+    """Returns the f32 scale of the exact integers, per channel if it differs."""
     first, *others = (_scales(value) for value in op.operands)
     match op.ACCUMULATOR:
         case Accumulator.PRODUCT:
@@ -111,11 +114,12 @@ def _accumulator_scales(op: Requantizing) -> Scales:
 
 
 def common_scale(op: Requantizing, left: Scales, right: Scales) -> Scales:
-    """The scale to which the integers of two operands are brought, so that they can be added or compared.
+    """Returns the scale to which the integers of two operands are rescaled before they are added or compared.
 
-    One scale stays as it is. Otherwise, in an integer mode only: with `shift` the smaller one, from which the other is
-    an exact shift; with a multiplier `2 max(s_a 2^bits_a, s_b 2^bits_b) / 2^HEADROOM_BITS`: TFLite's addition, where
-    the widths are the same, and for sums of 32 bits beside narrow operands too.
+    Equal scales stay unchanged. Otherwise, which requires an integer mode: with `shift` the smaller one, since the
+    other
+    is an exact shift of it; with a multiplier `2 max(s_a 2^bits_a, s_b 2^bits_b) / 2^HEADROOM_BITS`, as in TFLite's
+    addition for equal widths; the formula also covers 32-bit sums with narrow operands.
     """
     if np.all(left == right) or op.requantize is None:
         return left
@@ -126,7 +130,7 @@ def common_scale(op: Requantizing, left: Scales, right: Scales) -> Scales:
 
 
 def headroom(value: SSAValue) -> int:
-    """By how many bits the integers of an operand are shifted left before they are rescaled."""
+    """Returns the left shift, in bits, of an operand's integers before they are rescaled."""
     return max(HEADROOM_BITS - _bits(value), 0)
 
 
@@ -148,31 +152,31 @@ def _has_blocks(op: Operation) -> bool:
 
 
 def requantizes(op: Operation) -> bool:
-    """Whether `op` rescales exact integers, or would with an integer mode."""
+    """Whether `op` rescales exact integers, or would in an integer mode."""
     return isinstance(op, Requantizing) and op.accumulator is not None and quantized_type(op.results[0]) is not None
 
 
 def may_requantize(op: Requantizing) -> bool:
-    """Whether `op`, or a part of the composite that it is, rescales exact integers, or names another arithmetic."""
+    """Whether `op`, or a part of a composite, rescales exact integers or names a mode."""
     return op.components is not None or requantizes(op) or is_qlinear(op)
 
 
 def _outer(left: Scales, right: Scales) -> tuple[Scales, Scales]:
-    """Two arrays of scales that go together: those of one axis in pairs, any others each with each."""
+    """Reshapes two arrays of scales to broadcast: elementwise along one common axis, otherwise as an outer product."""
     if left.ndim and right.ndim and left.shape != right.shape:
         return left.reshape(-1, 1), right.reshape(1, -1)
     return left, right
 
 
 def ratios(op: Requantizing) -> npt.NDArray[np.float64]:
-    """Every ratio by which `op` rescales, in f64, as `qmlir.arithmetic.requantization.requantize` takes it."""
+    """Returns all ratios by which `op` rescales, in f64, as `qmlir.arithmetic.requantization.requantize` takes them."""
     source, target = _outer(_accumulator_scales(op), _scales(op.results[0]))
     targets = accumulator_scale(target[..., None], op.divisors())
     return np.asarray(source[..., None].astype(np.float64) / targets.astype(np.float64))
 
 
 def _operand_ratios(op: Requantizing) -> list[npt.NDArray[np.float64]]:
-    """By what the integers of each operand are brought to the scale that both have."""
+    """Returns the ratios that rescale each operand to the common scale; empty if none is rescaled."""
     if op.ACCUMULATOR is not Accumulator.COMMON or has_common_scale(op):
         return []
     sides = _outer(*map(_scales, op.operands))
@@ -181,7 +185,7 @@ def _operand_ratios(op: Requantizing) -> list[npt.NDArray[np.float64]]:
 
 
 def verify_requantization(op: Requantizing) -> None:
-    """Check that `op` requantizes, and that the mode that it names expresses its ratios."""
+    """Raises `VerifyException` if `op` does not requantize, or its mode cannot express its ratios."""
     attribute = op.requantize
     if attribute is None:
         return
@@ -197,11 +201,11 @@ def verify_requantization(op: Requantizing) -> None:
 
 
 ANY_SCALE = "quant.any_scale"
-"""On an operation while modes are chosen: training may give its results any scale."""
+"""The attribute, while modes are chosen, of an operation whose results may get any scale by training."""
 
 
 def scales_fault(op: Operation, mode: Mode) -> str | None:
-    """The reason why `mode` cannot express the scales that training may find for `op`; `None` if it can."""
+    """Returns why `mode` cannot express the scales that training may produce for `op`; `None` if it can."""
     giving = [op, *(value.op for value in op.operands if isinstance(value, OpResult))]
     if mode is not Mode.SHIFT or not any(ANY_SCALE in each.attributes for each in giving):
         return None
@@ -212,7 +216,7 @@ def scales_fault(op: Operation, mode: Mode) -> str | None:
 
 
 def set_requantization(op: Requantizing, mode: Mode, ties: Ties) -> str | None:
-    """Let `op` rescale by `mode`, a shift with `ties`; why that cannot be, `None` where it can."""
+    """Sets the mode of `op`, with `ties` for a shift. Returns why this is impossible; `None` if it succeeded."""
     if (fault := scales_fault(op, mode)) is not None:
         return fault
     has_integers = op.components is not None or requantizes(op)
@@ -226,7 +230,7 @@ def set_requantization(op: Requantizing, mode: Mode, ties: Ties) -> str | None:
 
 
 def divides_by_dynamic_size(op: Requantizing) -> bool:
-    """Whether `op`, or a part of the composite that it is, is a mean whose divisor depends on dynamic sizes."""
+    """Whether `op`, or a part of a composite, is a mean whose divisor depends on dynamic sizes."""
     if op.components is None:
         return op.has_dynamic_divisor()
     parts = Parts(op, may_be_excerpt=True)
@@ -241,17 +245,18 @@ QLINEAR = RequantizeAttr.of(Mode.QLINEAR)
 
 
 def is_qlinear(op: Operation) -> bool:
-    """Whether `op` computes by the mode `qlinear`."""
+    """Whether `op` computes in mode `qlinear`."""
     return isinstance(op, Requantizing) and op.requantize == QLINEAR
 
 
 def affine(element: UniformQuantizedType) -> Affine:
-    """The parameters of a type that has one scale."""
+    """Returns the parameters of a per-tensor quantized type."""
     return Affine(np.float32(element.scale), element.zero_point)
 
 
 def _verify_qlinear(op: Requantizing) -> None:
-    """Check that `op` has arithmetic of the mode, and that its floats stay where every machine converts them."""
+    """Verifies that `op` supports the mode, and that its floats stay in the range that every machine converts
+    identically."""
     values = [affine(_single(value)) for value in (*op.operands, *op.results)]
     try:
         bound = op.qlinear_bound(values)
@@ -314,7 +319,8 @@ def _verify_mode(op: Requantizing, mode: Mode) -> None:
 
 
 def decompose(composite: Operation, parts: Parts) -> Sequence[SSAValue] | None:
-    """The results of a composite from its `parts`, which requantize as it does; `None` where it has none."""
+    """Returns the results of a composite from its `parts`, which inherit its mode; `None` if it has no
+    decomposition."""
     results = parts_given(composite, parts)
     if results is not None:
         hand_on_requantization(composite, parts.operations)
@@ -322,7 +328,7 @@ def decompose(composite: Operation, parts: Parts) -> Sequence[SSAValue] | None:
 
 
 def hand_on_requantization(composite: Operation, parts: Iterable[Operation]) -> None:
-    """Let the parts of a composite requantize as it does."""
+    """Passes the mode of a composite on to its parts."""
     attribute = composite.properties.get(REQUANTIZE)
     for part in parts:
         if isinstance(attribute, RequantizeAttr) and isinstance(part, Requantizing) and may_requantize(part):
@@ -330,4 +336,4 @@ def hand_on_requantization(composite: Operation, parts: Iterable[Operation]) -> 
 
 
 REQUANTIZE = "requantize"
-"""The property."""
+"""The name of the property with the requantization mode."""

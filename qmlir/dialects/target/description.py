@@ -1,8 +1,7 @@
-"""The description of a target, as data: what it computes on which types, what it keeps whole, what it wants raised.
+"""The description of a target, as data: the operations and types it supports, and the composites it keeps or raises.
 
-A `Description` is plain and hashable, so that it can stand on a module as `#target.spec<…>`: passes ask it, and look
-nothing up. An empty tuple accepts everything; where there are several, the first one
-is what the target has by default.
+A `Description` is plain and hashable, so that it can be attached to a module as `#target.spec<…>`: passes query it
+instead of looking up a target. An empty tuple accepts everything; of several entries, the first one is the default.
 """
 
 import re
@@ -32,20 +31,20 @@ from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
 
 Plain: TypeAlias = "int | float | str | bool | tuple[Plain, ...] | None"
-"""The value of a property or a parameter: a number, a text, a list of such, `None` for a property that is not there."""
+"""The value of a property or parameter: a number, text, a list of these, or `None` for an absent property."""
 
 SCALES = ("sum", "range")
-"""What the scale of a bias may be: that of the sum it is added to, so that integers are added, or of its own range."""
+"""The scales that a bias may have: `sum` is that of the accumulator, so that integers are added, `range` its own."""
 
 FLOATS = ("f16", "bf16", "f32", "f64")
-"""What may stand beside storages: values of a slot that stay in float."""
+"""The float types accepted next to storage types, for slots whose values stay in float."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _BLOCK = re.compile(r"block(:[1-9][0-9]*)?")
 
 
 def check_storage(text: str) -> None:
-    """Raise `ValueError` where `text` is neither a storage type nor a float type."""
+    """Raises `ValueError` if `text` is neither a storage type nor a float type."""
     if text not in FLOATS:
         Storage.parse(text)
 
@@ -63,7 +62,7 @@ def _check_granularity(text: str) -> None:
 
 @cache
 def parse_requantization(text: str) -> tuple[Mode, Ties | None]:
-    """`f32`, or `shift:even`, which names its ties. Raises `ValueError`."""
+    """Parses a requantization mode: `f32`, or a shift with its ties, such as `shift:even`. Raises `ValueError`."""
     name, _, ties = text.partition(":")
     if name not in list(Mode):
         near = nearest_name(name, list(Mode))
@@ -79,11 +78,12 @@ def parse_requantization(text: str) -> tuple[Mode, Ties | None]:
 
 @dataclass(frozen=True)
 class Accepted:
-    """What the values of one slot may be: `Accepted(storages=("i8", "i16"), schemes=("symmetric_pow2",))`.
+    """The types that values of one slot may have: `Accepted(storages=("i8", "i16"), schemes=("symmetric_pow2",))`.
 
-    A storage accepts narrower limits of the same width too, `i8` also `i8<-127:127>`; `f32` among the storages accepts
-    values in float. Granularities are for weights: `tensor`, `channel`, `block` (of any size) and `block:N`. Scales are
-    for a bias: `sum`, that of the sum it is added to, so that integers are added, or `range`, one of its own.
+    A storage also accepts narrower limits of its width: `i8` accepts `i8<-127:127>`. `f32` among the storages accepts
+    float values. Granularities apply to weights: `tensor`, `channel`, `block` (of any size) and `block:N`. Scales apply
+    to
+    a bias: `sum` for the scale of the accumulator, so that integers are added, or `range` for its own scale.
     """
 
     storages: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class Accepted:
     scales: tuple[str, ...] = ()
 
     def check(self, slot: Slot) -> None:
-        """Raise `ValueError` for a value that is not accepted."""
+        """Raises `ValueError` for an unknown storage, scheme, granularity or scale."""
         for text in self.storages:
             check_storage(text)
         for text in self.schemes:
@@ -114,33 +114,33 @@ class Accepted:
 
     @property
     def integers(self) -> tuple[Storage, ...]:
-        """The storages proper."""
+        """The integer storages, without float types."""
         return tuple(Storage.parse(text) for text in self.storages if text not in FLOATS)
 
     @property
     def named_schemes(self) -> tuple[Scheme, ...]:
-        """The schemes."""
+        """The accepted schemes, parsed."""
         return tuple(Scheme.parse(text) for text in self.schemes)
 
     @property
     def is_float_only(self) -> bool:
-        """Whether values of the slot are to stay in float."""
+        """Whether the values of the slot must stay in float."""
         return bool(self.storages) and not self.integers
 
     def has_storage(self, storage: Storage) -> bool:
-        """Whether values may be stored so."""
+        """Whether the slot accepts values of this storage."""
         return not self.storages or any(_holds(each, storage) for each in self.integers)
 
     def has_scheme(self, scheme: Scheme) -> bool:
-        """Whether parameters may be chosen so."""
+        """Whether the slot accepts parameters chosen by this scheme."""
         return not self.schemes or any(_implies(scheme, Scheme.parse(each)) for each in self.schemes)
 
     def has_scale(self, text: str) -> bool:
-        """Whether a bias may have the scale of its `range` or of its `sum`; one left open may have either."""
+        """Whether a bias may have the scale `text` (`range` or `sum`); an undecided scale (empty) always fits."""
         return not self.scales or not text or text in self.scales
 
     def has_granularity(self, text: str) -> bool:
-        """Whether there may be a scale for each `tensor`, `channel` or `block:N`."""
+        """Whether the slot accepts the granularity `text`: `tensor`, `channel` or `block:N`."""
         accepted = self.granularities
         return not accepted or text in accepted or (text.startswith("block:") and "block" in accepted)
 
@@ -151,20 +151,22 @@ def _holds(wide: Storage, storage: Storage) -> bool:
 
 
 def _implies(scheme: Scheme, wanted: Scheme) -> bool:
-    """Whether parameters by `scheme` are parameters by `wanted` too: a symmetric grid is an asymmetric one as well."""
+    """Whether every parameter that `scheme` yields also fits `wanted`: a symmetric grid is a valid asymmetric one."""
     return (scheme.is_symmetric or not wanted.is_symmetric) and (scheme.is_power_of_two or not wanted.is_power_of_two)
 
 
 @dataclass(frozen=True)
 class Support:
-    """Operations that a target computes, and how: `op` and `role` are globs, the slots hold the types that they take.
+    """Operations that a target supports: `op` and `role` are globs, the slots hold the types that they accept.
 
-    A slot that is left out takes everything. An operation is supported where one of the target's `Support` accepts all
-    of it, so that several for one operation are alternatives. `role` is what the operation does in the model's node
-    (`bias_add`, `*gate/sum`); `properties` names the values that a property may have, and one that is left out may have
-    all. `requantize` are the modes of requantization, `f32` or `shift:even`; where it is empty, those of the target.
-    `adder` is what sums are added up in: `i16` takes an operation only where it is proven, from the weights and the
-    type of the data, that no partial sum goes beyond 16 bits. An accumulator in the same storage is the exact sum.
+    An omitted slot accepts everything. A target supports an operation if one of its `Support` entries accepts all of
+    it;
+    several entries for one operation are alternatives. `role` is the operation's role in the model's node (`bias_add`,
+    `*gate/sum`). `properties` lists the accepted values of each property; an omitted property may have any value.
+    `requantize` lists the modes of requantization, `f32` or `shift:even`; if empty, those of the target apply.
+    `adder` is the accumulator type: `i16` requires a proof, from the weights and the type of the data, that no partial
+    sum
+    exceeds 16 bits. An accumulator in the same storage is the exact sum.
     """
 
     op: str
@@ -179,12 +181,12 @@ class Support:
     adder: str = ""
 
     def slot(self, slot: Slot) -> Accepted | None:
-        """What the values of `slot` may be; `None` for everything."""
+        """Returns the accepted types of `slot`; `None` if it accepts everything."""
         accepted: Accepted | None = getattr(self, slot.value)
         return accepted
 
     def names(self, op: Operation) -> bool:
-        """Whether this is about `op`, whatever its types and properties are."""
+        """Whether this entry applies to `op` by its name and role, regardless of types and properties."""
         if not fnmatchcase(op.name, self.op):
             return False
         if self.role == "*":
@@ -192,7 +194,7 @@ class Support:
         return any(fnmatchcase(origin.role, self.role) for origin in origins_of(op))
 
     def wrong_property(self, op: Operation) -> str | None:
-        """Why a property of `op` is not supported; `None` where all are."""
+        """Returns why a property of `op` is not supported; `None` if all are."""
         for name, accepted in self.properties.items():
             if isinstance(op, IRDLOperation) and name not in (known := op.get_irdl_definition().properties):
                 return f"property '{name}', which {op.name} does not have{nearest_name(name, known)}"
@@ -202,7 +204,7 @@ class Support:
         return None
 
     def check(self) -> None:
-        """Raise `ValueError` for a value that is not accepted."""
+        """Raises `ValueError` for an invalid field."""
         if not self.op:
             raise ValueError('a support must name an operation (op = "nn.conv" or op = "nn.*")')
         try:
@@ -222,29 +224,30 @@ class Support:
 
 @dataclass(frozen=True)
 class Description:
-    """The description of a target. Nothing in it is code: it prints and reads back as `#target.spec<…>`."""
+    """The description of a target: pure data, which round-trips through `#target.spec<…>`."""
 
     name: str
     keep: tuple[str, ...] = ()
-    """The composites that it computes whole: kinds (`softmax`, `nn.softmax`), nodes of a model, globs of either."""
+    """The composites that the target computes whole: kinds (`softmax`, `nn.softmax`), nodes of a model, globs of
+    either."""
 
     supports: tuple[Support, ...] = ()
-    """What it computes; what none of them names it does not compute."""
+    """The supported operations; the target supports no others."""
 
     requantize: tuple[str, ...] = ()
-    """The modes by which it rescales exact integers, the preferred one first: `f32`, `shift:even`, …"""
+    """The modes that rescale exact integers, the preferred one first: `f32`, `shift:even`, …"""
 
     raises: tuple[str, ...] = ()
-    """The composites that it wants made again of their parts, as `keep` names them."""
+    """The composites to recognize from their parts, named as in `keep`."""
 
     patterns: tuple[str, ...] = ()
-    """The pattern sets of the registry that raise blocks of its own: `nn-raise` applies them."""
+    """The pattern sets of the registry that raise target-specific blocks; `nn-raise` applies them."""
 
     parameters: Mapping[str, Plain] = field(default_factory=dict[str, Plain], hash=False)
-    """What else its own passes want to know: sizes of memories, lanes, a version."""
+    """Further parameters for the target's own passes: memory sizes, lanes, a version."""
 
     def check(self) -> None:
-        """Raise `ValueError` for a value that is not accepted."""
+        """Raises `ValueError` for an invalid field."""
         if not _NAME.fullmatch(self.name):
             raise ValueError(f"target name must consist of letters, digits, '_', '.' and '-', but got '{self.name}'")
         for support in self.supports:
@@ -253,11 +256,11 @@ class Description:
             parse_requantization(text)
 
     def supports_of(self, op: Operation) -> Iterator[Support]:
-        """What is said of `op`, whatever its types are; nothing where the target does not compute it."""
+        """Returns the `Support` entries for `op`, regardless of its types; empty if the target does not support it."""
         return (each for each in self.supports if each.names(op) and each.wrong_property(op) is None)
 
     def why_not(self, op: Operation) -> str | None:
-        """Why `op` is not computed whatever its types are; `None` where it is."""
+        """Returns why `op` is unsupported whatever its types are; `None` if it is supported."""
         named = [each for each in self.supports if each.names(op)]
         if not named:
             return FloatCause.TARGET.reason(target=self.name, detail="")
@@ -265,16 +268,16 @@ class Description:
         return None if None in wrong else FloatCause.TARGET.reason(target=self.name, detail=f": {wrong[0]}")
 
     def modes(self, support: Support) -> tuple[str, ...]:
-        """The modes of requantization of what `support` is about; none where every mode is accepted."""
+        """Returns the modes of requantization for `support`; empty if every mode is accepted."""
         return support.requantize or self.requantize
 
 
 FIELDS = tuple(each.name for each in fields(Description) if each.name != "name")
-"""The fields of a description as its text names them, in order."""
+"""The fields of a description in the order of its text."""
 
 
 def property_value(op: Operation, name: str) -> Plain:
-    """The value of a property of `op`, its default where it is left out."""
+    """Returns the value of a property of `op`, or its default if it is absent."""
     attribute: Attribute | None = op.properties.get(name)
     if attribute is None and isinstance(op, IRDLOperation):
         definition = op.get_irdl_definition().properties.get(name)
@@ -283,7 +286,7 @@ def property_value(op: Operation, name: str) -> Plain:
 
 
 def plain_of(attribute: Attribute | None) -> Plain:
-    """The Python value of an attribute; its text where it is neither a number nor a list."""
+    """Returns the Python value of an attribute; its text if it is neither a number nor a list."""
     match attribute:
         case None:
             return None
@@ -307,7 +310,7 @@ def plain_of(attribute: Attribute | None) -> Plain:
 
 
 def plain_text(value: Plain) -> str:
-    """The text of a value, as a description prints it."""
+    """Returns the text of a value, as a description prints it."""
     match value:
         case None:
             return "none"

@@ -1,6 +1,7 @@
-"""`Lowering`: one operation on its way to the integer level, and the structured operations that it is made of.
+"""`Lowering`: helpers that lower one operation to structured operations at the integer level.
 
-Shapes are known, tensors are values, and every helper gives a tensor. Axes count as in NumPy, negative ones included.
+Shapes are static, tensors are values, and every helper returns a tensor. Axes count as in NumPy, including negative
+ones.
 """
 
 import math
@@ -52,8 +53,9 @@ from qmlir.text.elements import dense_array, narrowed
 
 
 def plain_element(element: Attribute) -> Attribute:
-    """The element that memory has for `element`: a signless integer for a stored one, the float for a profiled one,
-    the bits of a float of 8 bits or fewer."""
+    """Returns the element type in memory: a signless integer for a stored type, the float type for a profiled one, and
+    the
+    bits for a float of 8 bits or fewer."""
     match element:
         case CalibratedQuantizedType():
             return element.expressed_type
@@ -69,12 +71,13 @@ def plain_element(element: Attribute) -> Attribute:
 
 
 def small_float_of(element: Attribute) -> SmallFloat | None:
-    """The float of 8 bits or fewer that `element` is, or stores: the integer level holds its bits."""
+    """Returns the float of 8 bits or fewer that `element` is or stores; the integer level holds its bits."""
     return element.storage if isinstance(element, UniformFloatType) else as_small_float(element)
 
 
 def is_unsigned(element: Attribute) -> bool:
-    """Whether the integers of an `nn` element type have no sign: also booleans, 0 and 1, and the bits of floats."""
+    """Whether the integers of an `nn` element type are unsigned; so are booleans (0 and 1) and the bits of small
+    floats."""
     match element:
         case StoredType():
             return not element.is_signed
@@ -96,13 +99,13 @@ def _convert(type_: Attribute) -> Attribute | None:
 
 
 def integer_types() -> TypeConversion:
-    """The conversion of tensors, also in containers, to those of the integer level; other types stay as they are."""
+    """Returns the conversion of tensor types, also in containers, to the integer level; it keeps all other types."""
     return TypeConversion(_convert)
 
 
 @dataclass(frozen=True)
 class Input:
-    """A tensor that a structured operation reads, and where: a map from its iterators to the tensor's axes."""
+    """A tensor operand of a structured operation, with its indexing map from iterators to axes."""
 
     value: SSAValue
     map_: AffineMap
@@ -110,7 +113,8 @@ class Input:
 
 
 def broadcast_map(shape: Sequence[int], target: Sequence[int]) -> AffineMap:
-    """From the iterators of a result of the shape `target` to the axes of a tensor that broadcasts to it."""
+    """Returns the map from the iterators of a result of shape `target` to the axes of a tensor that broadcasts to
+    it."""
     offset = len(target) - len(shape)
     results = [
         AffineExpr.constant(0) if size == 1 and target[offset + axis] != 1 else AffineExpr.dimension(offset + axis)
@@ -120,7 +124,7 @@ def broadcast_map(shape: Sequence[int], target: Sequence[int]) -> AffineMap:
 
 
 def constant_array(op: Operation) -> Array | None:
-    """The elements of a constant tensor, read-only; `None` for any other operation."""
+    """Returns the elements of a constant tensor, read-only; `None` for any other operation."""
     if not op.has_trait(ConstantLike):
         return None
     value = as_dense(op.properties.get("value", NoneAttr()))
@@ -128,13 +132,13 @@ def constant_array(op: Operation) -> Array | None:
 
 
 def unchanged(element: Scalar) -> Scalar:
-    """The body of what only moves elements."""
+    """The body of an operation that only moves elements."""
     return element
 
 
 @dataclass
 class Lowering:
-    """What a lowering builds with, in front of the operation that it takes the place of."""
+    """Builds IR before the operation that it lowers."""
 
     op: Operation
     rewriter: PatternRewriter
@@ -142,22 +146,23 @@ class Lowering:
 
     @property
     def builder(self) -> ArithBuilder:
-        """Writes in front of the operation."""
+        """An arithmetic builder that inserts before the operation."""
         return ArithBuilder(Builder(InsertPoint.before(self.op)))
 
     def insert(self, op: Operation) -> SSAValue:
-        """Insert an operation; its only result."""
+        """Inserts an operation and returns its first result."""
         self.rewriter.insert(op, InsertPoint.before(self.op))
         return op.results[0]
 
     def error(self, text: str) -> DiagnosticError:
-        """An error that names the operation and its node in the model."""
+        """Returns an error that names the operation and its node in the model."""
         return op_error(self.op, text)
 
     # --- Values -------------------------------------------------------------------------------------------------------
 
     def value(self, value: SSAValue) -> SSAValue:
-        """An operand in its type at the integer level."""
+        """Returns an operand in its type at the integer level. Raises `DiagnosticError` if it has dynamic
+        dimensions."""
         type_ = ranked_tensor(value.type)
         if type_ is None or DYNAMIC_INDEX in type_.get_shape():
             raise self.error(f"cannot be compiled: operand '{value.type}' has dynamic dimensions")
@@ -166,7 +171,7 @@ class Lowering:
         return self.types.operand(self.rewriter, value)
 
     def known(self, value: SSAValue) -> Array | None:
-        """The stored elements of an operand that is a constant, `None` where it is computed."""
+        """Returns the stored elements of a constant operand; `None` if it is computed."""
         source = value.owner
         if isinstance(source, UnrealizedConversionCastOp):
             source = source.inputs[0].owner
@@ -175,7 +180,7 @@ class Lowering:
         return array if array is None or not isinstance(element, StoredType) else as_stored(array, element)
 
     def constant(self, array: npt.ArrayLike, element: Attribute) -> SSAValue:
-        """A constant tensor of `element`, which says how the array's numbers are held."""
+        """Returns a constant tensor; `element` determines how the array's numbers are stored."""
         from_array = np.asarray(array)
         if element == i1:
             from_array = narrowed(from_array, element)  # a stored -1 of one bit is held as 1
@@ -183,15 +188,15 @@ class Lowering:
         return self.insert(arith.ConstantOp(dense(from_array.tobytes(), type_), type_))
 
     def scalar(self, number: Number, element: Attribute) -> SSAValue:
-        """A constant scalar."""
+        """Returns a constant scalar of type `element`."""
         return scalars.constant(self.builder, number, element).value
 
     def empty(self, shape: Sequence[int], element: Attribute) -> SSAValue:
-        """A tensor that nobody has written."""
+        """Returns an uninitialized tensor."""
         return self.insert(tensor.EmptyOp((), TensorType(cast(Any, element), shape)))
 
     def fill(self, shape: Sequence[int], element: Attribute, number: Number) -> SSAValue:
-        """A tensor full of one number."""
+        """Returns a tensor filled with one number."""
         init = self.empty(shape, element)
         return self.insert(linalg.FillOp([self.scalar(number, element)], [init], [init.type]))
 
@@ -200,9 +205,10 @@ class Lowering:
     def generic(
         self, inputs: Sequence[Input], outputs: Sequence[tuple[SSAValue, AffineMap]], body: Body
     ) -> tuple[SSAValue, ...]:
-        """A `linalg.generic` over the iterators of the maps; those that no output has are reduced over.
+        """Builds a `linalg.generic` over the iterators of the maps; iterators that no output uses are reductions.
 
-        `body` gets a scalar of each input and of each output as it was, and gives the new one of each output.
+        `body` takes a scalar of each input and the previous one of each output, and returns the new scalar of each
+        output.
         """
         kept = set[int]().union(*(map_.used_dims() for _, map_ in outputs))
         elements = [element_of(each.value) for each in inputs] + [element_of(value) for value, _ in outputs]
@@ -230,16 +236,16 @@ class Lowering:
         return tuple(op.results)
 
     def compute(self, inputs: Sequence[Input], shape: Sequence[int], element: Attribute, body: Body) -> SSAValue:
-        """A tensor whose every element is `body` of one element of each input."""
+        """Returns a tensor whose elements are `body` of one element of each input."""
         output = self.empty(shape, element), AffineMap.identity(len(shape))
         return self.generic(inputs, [output], lambda *given: body(*given[: len(inputs)]))[0]
 
     def broadcast(self, value: SSAValue, shape: Sequence[int], unsigned: bool = False) -> Input:
-        """`value` as an input of an operation on `shape`, to which it broadcasts."""
+        """Returns `value` as an input that broadcasts to `shape`."""
         return Input(value, broadcast_map(shape_of(value), shape), unsigned)
 
     def expand(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """`value` repeated along the axes that a broadcast to `shape` adds or widens."""
+        """Returns `value` broadcast to `shape`."""
         if tuple(shape) == shape_of(value):
             return value
         return self.compute([self.broadcast(value, shape)], shape, element_of(value), unchanged)
@@ -247,7 +253,7 @@ class Lowering:
     def reduce(
         self, value: Input, axes: Sequence[int], init: SSAValue, body: Callable[[Scalar, Scalar], Scalar]
     ) -> SSAValue:
-        """`body(element, result so far)` over `axes`, in row-major order, from `init`, which has not these axes."""
+        """Reduces `axes` with `body(element, accumulator)`, in row-major order from `init`, which lacks these axes."""
         rank = value.map_.num_dims
         kept = tuple(AffineExpr.dimension(axis) for axis in range(rank) if axis not in axes)
         return self.generic([value], [(init, AffineMap(rank, 0, kept))], body)[0]
@@ -255,13 +261,13 @@ class Lowering:
     # --- Movement -----------------------------------------------------------------------------------------------------
 
     def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """The same elements under another shape."""
+        """Returns the tensor reshaped to `shape`."""
         if tuple(shape) == shape_of(value):
             return value
         return self.insert(ReshapeOp(value, TensorType(cast(Any, element_of(value)), shape)))
 
     def transpose(self, value: SSAValue, order: Sequence[int]) -> SSAValue:
-        """The tensor whose axis `i` is the axis `order[i]` of `value`."""
+        """Returns the transposed tensor, whose axis `i` is axis `order[i]` of `value`."""
         if tuple(order) == tuple(range(len(order))):
             return value
         source = shape_of(value)
@@ -273,7 +279,7 @@ class Lowering:
     def slice(
         self, value: SSAValue, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int] | None = None
     ) -> SSAValue:
-        """The elements at `offsets + strides * i`; strides are positive."""
+        """Returns the elements at `offsets + strides * i`; strides must be positive."""
         steps = [1] * len(sizes) if strides is None else list(strides)
         if tuple(sizes) == shape_of(value):
             return value
@@ -283,20 +289,20 @@ class Lowering:
     def put(
         self, part: SSAValue, whole: SSAValue, offsets: Sequence[int], strides: Sequence[int] | None = None
     ) -> SSAValue:
-        """`whole` with `part` at `offsets + strides * i`."""
+        """Returns `whole` with `part` inserted at `offsets + strides * i`."""
         sizes = shape_of(part)
         steps = [1] * len(sizes) if strides is None else list(strides)
         return self.insert(tensor.InsertSliceOp.get(part, whole, list(sizes), list(offsets), steps))
 
     def pad(self, value: SSAValue, low: Sequence[int], high: Sequence[int], number: Number) -> SSAValue:
-        """`value` with a border of `number`: `low[i]` elements before and `high[i]` after each axis."""
+        """Pads `value` with `number`: `low[i]` elements before and `high[i]` after axis `i`."""
         if not any((*low, *high)):
             return value
         sizes = [a + size + b for a, size, b in zip(low, shape_of(value), high, strict=True)]
         return self.put(value, self.fill(sizes, element_of(value), number), low)
 
     def concat(self, values: Sequence[SSAValue], axis: int) -> SSAValue:
-        """Tensors joined along `axis`."""
+        """Returns the tensors concatenated along `axis`."""
         if len(values) == 1:
             return values[0]
         shape = list(shape_of(values[0]))
@@ -312,32 +318,33 @@ class Lowering:
     # --- The operation's own types ------------------------------------------------------------------------------------
 
     def without_elements(self) -> Sequence[SSAValue]:
-        """The results of an operation whose results all have no elements, as tensors that nobody has written."""
+        """Returns uninitialized tensors if all results of the operation are empty; otherwise an empty sequence."""
         types = [ranked_tensor(result.type) for result in self.op.results]
         if any(type_ is None or 0 not in type_.get_shape() for type_ in types):
             return ()
         return [self.empty(self.result_shape(index), self.result_element(index)) for index in range(len(types))]
 
     def signedness(self, value: SSAValue) -> bool:
-        """Whether the integers of an operand of the operation (in its own type) have no sign."""
+        """Whether the integers of an operand, in its original type, are unsigned."""
         return is_unsigned(tensor_type(value.type).get_element_type())
 
     def result_element(self, index: int = 0) -> Attribute:
-        """The element type of a result at the integer level."""
+        """Returns the element type of a result at the integer level."""
         return plain_element(tensor_type(self.op.results[index].type).get_element_type())
 
     def result_shape(self, index: int = 0) -> tuple[int, ...]:
-        """The shape of a result."""
+        """Returns the static shape of a result."""
         return tensor_type(self.op.results[index].type).get_shape()
 
 
 Lower = Callable[[Any, Lowering], Sequence[SSAValue] | None]
-"""A lowering: the operation and what to build with; a value for each result, in its type at the integer level, or in
-its own where operations of its own level took its place. `None` leaves the operation to its decomposition."""
+"""A lowering: takes the operation and a `Lowering`, and returns a value for each result, in its type at the integer
+level
+or, if operations of the same level replace it, in its own. `None` leaves the operation to its decomposition."""
 
 
 def guarded_lowering(hook: Hook) -> Lower:
-    """The lowering of a package: values that stand in front of the operation, one for each result."""
+    """Wraps a package's lowering to check its results: values defined before the operation, one for each result."""
 
     def guarded(op: Operation, at: Lowering) -> Sequence[SSAValue] | None:
         place = op.parent
@@ -363,18 +370,19 @@ def guarded_lowering(hook: Hook) -> Lower:
 
 
 def no_lowering(op: Operation, at: Lowering) -> None:
-    """The lowering of an operation that has none of its own."""
+    """The lowering of an operation that supports none; returns `None`."""
 
 
 __all__ = ["FunctionType", "Input", "IntegerType", "Lower", "Lowering", "broadcast_map", "element_of", "shape_of"]
 
 
 Step = Callable[[ArithBuilder, Sequence[Scalar], SSAValue], SSAValue]
-"""What one point of a nest makes of the carried value: where to build, the indices of the point, the value so far."""
+"""The body of a loop nest: takes the builder, the induction variables and the carried value, and returns its new value.
+"""
 
 
 def nest(builder: ArithBuilder, counts: Sequence[int], carried: SSAValue, step: Step) -> SSAValue:
-    """A nest of `scf.for`, one loop for each of `counts`, that carries a value from point to point, row-major."""
+    """Builds a nest of `scf.for`, one loop for each of `counts`, that carries a value through all points, row-major."""
     return _nest(builder, tuple(counts), (), carried, step)
 
 

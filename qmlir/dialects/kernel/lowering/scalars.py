@@ -1,9 +1,9 @@
-"""Arithmetic that builds IR, written as formulas: the one writer of `arith` and the values with operators that use it.
+"""Arithmetic that builds IR, written as formulas: a builder of `arith` operations, and values with operators.
 
-An `ArithBuilder` writes operations on scalars; subclasses write constants elsewhere, or the same on lanes of a vector.
-A `Scalar` is a value with its signedness, which signless integers leave to the operations. Both sides of an operator
-have one type; a Python number takes the type of the other side. `STEPS` evaluates the definitions of
-`qmlir.arithmetic.functions` on scalars, so that what NumPy computes is what the IR says, step by step.
+An `ArithBuilder` creates operations on scalars; subclasses place constants elsewhere, or operate on vector lanes.
+A `Scalar` is a value with its signedness, since signless integers leave that to the operations. Both sides of an
+operator must have one type; a Python number takes the type of the other side. `STEPS` evaluates the definitions of
+`qmlir.arithmetic.functions` on scalars, so that the IR performs the same steps as NumPy.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,7 +46,7 @@ _BINARY: _BinaryTable = {
     "minimum": (arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp),
     "maximum": (arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp),
 }
-"""Operator to its operation on floats, on signed integers and on unsigned ones."""
+"""The operations of each operator: on floats, signed integers and unsigned integers."""
 
 _INTEGERS_ONLY: _BinaryTable = {
     "rem": (arith.RemSIOp, arith.RemSIOp, arith.RemUIOp),
@@ -68,7 +68,7 @@ _PREDICATES = {
 
 
 def number_attribute(number: Number, type_: Attribute) -> FloatAttr[Any] | IntegerAttr[Any]:
-    """A number as a constant of a float type, an integer type, modulo its width, or `index`."""
+    """Returns a constant attribute of a float type, an integer type (modulo its width), or `index`."""
     if isinstance(type_, AnyFloat):
         return FloatAttr(float(np.float32(number) if type_ == f32 else number), type_)
     if isinstance(type_, IndexType):
@@ -79,53 +79,53 @@ def number_attribute(number: Number, type_: Attribute) -> FloatAttr[Any] | Integ
 
 
 class ArithBuilder:
-    """Writes operations of `arith` where `builder` stands; a constant stands where it is first asked for, each time.
+    """Creates `arith` operations at the insertion point of `builder`; each call creates a new constant.
 
-    A subclass for vectors overrides `typed` (the type of its values for an element type), `constant`, `convert`,
-    `compare` and `select`; everything else is the same on both.
+    A subclass for vectors overrides `typed` (the value type for an element type), `constant`, `convert`, `compare` and
+    `select`; all other methods work on both.
     """
 
     def __init__(self, builder: Builder):
         self.builder = builder
 
     def insert(self, op: Operation) -> SSAValue:
-        """Write `op`; its first result."""
+        """Inserts `op` and returns its first result."""
         self.builder.insert(op)
         return op.results[0]
 
     def typed(self, element: Attribute) -> Attribute:
-        """The type of a value of this builder whose elements are of the type `element`."""
+        """Returns the type of this builder's values with elements of type `element`."""
         return element
 
     def scalar_constant(self, number: Number, element: Attribute) -> SSAValue:
-        """A constant of an integer, index or float type."""
+        """Creates a constant of an integer, index or float type."""
         return self.insert(arith.ConstantOp(number_attribute(number, element)))
 
     def constant(self, number: Number, element: Attribute) -> SSAValue:
-        """A constant, the same in all lanes."""
+        """Creates a constant, equal in all lanes."""
         return self.scalar_constant(number, element)
 
     def binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
-        """An operation of two operands of one type, which works on vectors too."""
+        """Creates an operation on two operands of one type, scalars or vectors."""
         return self.insert(kind.create(operands=(a, b), result_types=(a.type,)))
 
     def convert(self, kind: type[Operation], value: SSAValue, element: Attribute) -> SSAValue:
-        """A conversion of `arith` (`ExtSIOp`, `SIToFPOp`, …) to `element`."""
+        """Creates a conversion of `arith` (`ExtSIOp`, `SIToFPOp`, …) to `element`."""
         return self.insert(kind.create(operands=(value,), result_types=(self.typed(element),)))
 
     def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
-        """A comparison by a predicate of `arith.cmpi` or `arith.cmpf`."""
+        """Creates a comparison with a predicate of `arith.cmpi` or `arith.cmpf`."""
         kind = arith.CmpfOp if isinstance(scalar_of(a.type), AnyFloat) else arith.CmpiOp
         return self.insert(kind(a, b, predicate))
 
     def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
-        """`a` where the condition holds, otherwise `b`."""
+        """Creates a select: `a` if the condition is true, otherwise `b`."""
         return self.insert(arith.SelectOp(condition, a, b))
 
 
 @dataclass(frozen=True, eq=False)
 class Scalar:
-    """A value, a scalar or lanes of a vector; its operators write operations where `builder` stands."""
+    """A scalar or vector value; its operators create operations at the insertion point of `builder`."""
 
     value: SSAValue
     builder: ArithBuilder
@@ -133,7 +133,7 @@ class Scalar:
 
     @property
     def type(self) -> Attribute:
-        """The type of the value, or of its lanes."""
+        """The element type of the value."""
         return scalar_of(self.value.type)
 
     @property
@@ -143,16 +143,16 @@ class Scalar:
 
     @property
     def bits(self) -> int:
-        """The width of the type; that of `index` is 64."""
+        """The width of the type in bits; `index` counts as 64."""
         type_ = self.type
         return 64 if isinstance(type_, IndexType) else cast(AnyFloat | IntegerType, type_).bitwidth
 
     def made(self, value: SSAValue, unsigned: bool | None = None) -> "Scalar":
-        """Another value of the same builder, of the same signedness where none is given."""
+        """Wraps another value of this builder; it inherits the signedness unless `unsigned` is given."""
         return Scalar(value, self.builder, self.unsigned if unsigned is None else unsigned)
 
     def constant(self, number: Number) -> "Scalar":
-        """`number` in the type of this value."""
+        """Returns `number` in the type of this value."""
         return self.made(self.builder.constant(number, self.type))
 
     def _other(self, other: "Scalar | Number") -> "Scalar":
@@ -215,19 +215,19 @@ class Scalar:
         return self.apply(arith.NegfOp) if self.is_float else self.constant(0) - self
 
     def minimum(self, other: "Scalar | Number") -> "Scalar":
-        """The smaller one; NaN where one of two floats is."""
+        """The minimum of two values; NaN if either float is NaN."""
         return self._binary("minimum", other)
 
     def maximum(self, other: "Scalar | Number") -> "Scalar":
-        """The larger one; NaN where one of two floats is."""
+        """The maximum of two values; NaN if either float is NaN."""
         return self._binary("maximum", other)
 
     def clamp(self, low: Number, high: Number) -> "Scalar":
-        """The value kept between two numbers."""
+        """Returns the value clamped to `[low, high]`."""
         return self.maximum(low).minimum(high)
 
     def compare(self, predicate: str, other: "Scalar | Number") -> "Scalar":
-        """Whether `lt`, `le`, `gt`, `ge`, `eq` or `ne` holds, an i1; of NaN only `ne` does."""
+        """Compares by `lt`, `le`, `gt`, `ge`, `eq` or `ne` and returns an i1; for NaN, only `ne` is true."""
         name = _PREDICATES[predicate][self._choice()]
         return self.made(self.builder.compare(name, self.value, self._other(other).value), unsigned=True)
 
@@ -253,43 +253,45 @@ class Scalar:
         raise TypeError("IR values have no truth value while a kernel is built")
 
     def select(self, true: "Scalar", false: "Scalar | Number") -> "Scalar":
-        """`true` where this i1 holds, otherwise `false`."""
+        """Returns `true` if this i1 is set, otherwise `false`."""
         other = true._other(false)
         return true.made(self.builder.select(self.value, true.value, other.value))
 
     def logical_not(self) -> "Scalar":
-        """The other i1."""
+        """Returns the negation of this i1."""
         return self ^ 1
 
     def apply(self, operation: OperationClass, *others: "Scalar") -> "Scalar":
-        """An operation on this value, and on others of its type, that gives another."""
+        """Applies an operation to this value and others of its type; the result has that type."""
         return self.made(self.builder.insert(cast(Any, operation)(self.value, *(other.value for other in others))))
 
     def absolute(self) -> "Scalar":
-        """The absolute value."""
+        """Returns the absolute value of a float or integer."""
         if self.unsigned:
             return self
         return self.apply(math.AbsFOp) if self.is_float else self.maximum(-self)
 
     def round_even(self) -> "Scalar":
-        """The float rounded to a whole number, ties to even."""
+        """Rounds the float to an integer, ties to even."""
         return self.apply(math.RoundEvenOp)
 
     def bitcast(self, type_: Attribute, unsigned: bool = False) -> "Scalar":
-        """The same bits as another type of the same width."""
+        """Reinterprets the bits as another type of equal width."""
         return self._converted(arith.BitcastOp, type_, unsigned)
 
     def _converted(self, operation: OperationClass, type_: Attribute, unsigned: bool = False) -> "Scalar":
         return self.made(self.builder.convert(operation, self.value, type_), unsigned)
 
     def over_row(self, reduction: OperationClass, row: Sequence[int]) -> "Scalar":
-        """One number made of this value for each element of the row, which the iterators `row` run along."""
+        """Reduces this value over a row, along the iterators `row`."""
         return self.made(self.builder.insert(cast(Any, reduction)(self.value, row)))
 
     def to(self, type_: Attribute, unsigned: bool = False) -> "Scalar":
-        """The value as another type: floats to integers by cutting off, integers to i1 by comparing with 0.
+        """Converts the value: floats to integers by truncation, integers to i1 by comparison with 0.
 
-        Integers are extended by their own sign and lose their high bits; `unsigned` is how the result is read.
+        Integers are extended by their own signedness and truncated to their low bits; `unsigned` is the signedness of
+        the
+        result.
         """
         if type_ == self.type:
             return self.made(self.value, unsigned)
@@ -323,7 +325,7 @@ _SAME_SIZE: dict[Attribute, Attribute] = {f32: i32, i32: f32, f64: i64, i64: f64
 
 
 class _ScalarSteps:
-    """The steps of definitions and formulas on scalars, which write operations as they are taken."""
+    """Implements the steps of definitions and formulas on scalars by creating operations."""
 
     def constant(self, number: float, like: Scalar) -> Scalar:
         return like.constant(number)
@@ -389,27 +391,27 @@ STEPS: FunctionSteps = _ScalarSteps()
 
 
 def constant(builder: ArithBuilder, number: Number, type_: Attribute, unsigned: bool = False) -> Scalar:
-    """A number as a scalar of `type_`."""
+    """Returns a number as a scalar of `type_`."""
     return Scalar(builder.constant(number, type_), builder, unsigned)
 
 
 def position(builder: ArithBuilder, axis: int) -> Scalar:
-    """Where the body runs along an iterator, as `index`."""
+    """The current index of an iterator in a `linalg.generic` body, as `index`."""
     return Scalar(builder.insert(linalg.IndexOp(axis)), builder)
 
 
 def extracted(builder: ArithBuilder, table: SSAValue, places: Sequence[Scalar], unsigned: bool = False) -> Scalar:
-    """The element of a whole tensor at `places`, one `index` for each axis; they must lie inside it."""
+    """Returns the element of a tensor at `places`, one `index` for each axis; they must be in bounds."""
     element = tensor_type(table.type).get_element_type()
     op = tensor.ExtractOp(table, [place.value for place in places], element)
     return Scalar(builder.insert(op), builder, unsigned)
 
 
 def inserted(builder: ArithBuilder, value: Scalar, whole: SSAValue, places: Sequence[Scalar]) -> SSAValue:
-    """`whole` with one element put at `places`, which must lie inside it."""
+    """Returns `whole` with one element replaced at `places`, which must be in bounds."""
     op = tensor.InsertOp(value.value, whole, [place.value for place in places])
     return builder.insert(op)
 
 
 Body = Callable[..., Scalar | Sequence[Scalar]]
-"""A formula: scalars in, one scalar or several out."""
+"""A formula on scalars that returns one or more scalars."""

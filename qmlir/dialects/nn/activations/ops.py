@@ -1,7 +1,7 @@
 """Activation functions: elementwise functions after a layer.
 
-Semantics and the defaults of parameters are those of the ONNX operator of the same name. Each is a function of one
-value, so that on 8-bit quantized values it is a table; `nn.prelu` has a slope for each channel besides.
+Semantics and default parameters follow the ONNX operator of the same name. Each is a function of one value, so on 8-bit
+quantized values it becomes a lookup table, except for `nn.prelu` with its per-channel slopes.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from qmlir.ir.interfaces import QuantizationSlots, Recomputable, Slot
 
 @irdl_op_definition
 class ReluOp(UnaryOp, Recomputable):
-    """`max(x, 0)`."""
+    """Rectified linear unit `max(x, 0)`."""
 
     name = "nn.relu"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
@@ -31,7 +31,7 @@ class ReluOp(UnaryOp, Recomputable):
 
 @irdl_op_definition
 class LeakyReluOp(UnaryOp):
-    """`x` from 0 up, `alpha * x` below."""
+    """Leaky ReLU: `x` for `x >= 0`, `alpha * x` otherwise."""
 
     name = "nn.leaky_relu"
 
@@ -40,7 +40,7 @@ class LeakyReluOp(UnaryOp):
 
 @irdl_op_definition
 class PReluOp(NnOp):
-    """`x` from 0 up, `slope * x` below; the slopes broadcast to `x`."""
+    """Parametric ReLU: `x` for `x >= 0`, `slope * x` otherwise; the slopes broadcast to `x`."""
 
     name = "nn.prelu"
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"slope": Slot.WEIGHT})
@@ -58,7 +58,7 @@ class PReluOp(NnOp):
 
 @irdl_op_definition
 class ThresholdedReluOp(UnaryOp):
-    """`x` above `alpha`, 0 elsewhere."""
+    """Thresholded ReLU: `x` for `x > alpha`, 0 otherwise."""
 
     name = "nn.thresholded_relu"
 
@@ -67,7 +67,7 @@ class ThresholdedReluOp(UnaryOp):
 
 @irdl_op_definition
 class EluOp(UnaryOp):
-    """`x` from 0 up, `alpha * (e^x - 1)` below."""
+    """Exponential linear unit: `x` for `x >= 0`, `alpha * (e^x - 1)` otherwise."""
 
     name = "nn.elu"
 
@@ -76,7 +76,7 @@ class EluOp(UnaryOp):
 
 @irdl_op_definition
 class CeluOp(UnaryOp):
-    """`x` from 0 up, `alpha * (e^(x / alpha) - 1)` below."""
+    """Continuously differentiable ELU: `x` for `x >= 0`, `alpha * (e^(x / alpha) - 1)` otherwise."""
 
     name = "nn.celu"
 
@@ -85,7 +85,7 @@ class CeluOp(UnaryOp):
 
 @irdl_op_definition
 class SeluOp(UnaryOp):
-    """`gamma * x` from 0 up, `gamma * alpha * (e^x - 1)` below."""
+    """Scaled ELU: `gamma * x` for `x >= 0`, `gamma * alpha * (e^x - 1)` otherwise."""
 
     name = "nn.selu"
 
@@ -95,7 +95,7 @@ class SeluOp(UnaryOp):
 
 @irdl_op_definition
 class SigmoidOp(UnaryOp):
-    """`1 / (1 + e^-x)`."""
+    """Logistic sigmoid `1 / (1 + e^-x)`."""
 
     name = "nn.sigmoid"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(0.0, 1.0)
@@ -106,7 +106,7 @@ class SigmoidOp(UnaryOp):
 
 @irdl_op_definition
 class HardSigmoidOp(UnaryOp):
-    """`max(0, min(1, alpha * x + beta))`."""
+    """Hard sigmoid `max(0, min(1, alpha * x + beta))`."""
 
     name = "nn.hard_sigmoid"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(0.0, 1.0)
@@ -117,14 +117,14 @@ class HardSigmoidOp(UnaryOp):
 
 @irdl_op_definition
 class HardSwishOp(UnaryOp):
-    """`x * max(0, min(1, x / 6 + 1 / 2))`; a composite."""
+    """Hard swish `x * max(0, min(1, x / 6 + 1 / 2))`; a composite."""
 
     name = "nn.hard_swish"
 
 
 @irdl_op_definition
 class SwishOp(UnaryOp):
-    """`x * sigmoid(alpha * x)`."""
+    """Swish (SiLU for `alpha = 1`) `x * sigmoid(alpha * x)`."""
 
     name = "nn.swish"
 
@@ -133,14 +133,14 @@ class SwishOp(UnaryOp):
 
 @irdl_op_definition
 class MishOp(UnaryOp):
-    """`x * tanh(softplus(x))`."""
+    """Mish activation `x * tanh(softplus(x))`."""
 
     name = "nn.mish"
 
 
 @irdl_op_definition
 class TanhOp(UnaryOp):
-    """The hyperbolic tangent."""
+    """Elementwise hyperbolic tangent."""
 
     name = "nn.tanh"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
@@ -148,14 +148,14 @@ class TanhOp(UnaryOp):
 
 @irdl_op_definition
 class SoftplusOp(UnaryOp):
-    """`ln(1 + e^x)`."""
+    """Softplus activation `ln(1 + e^x)`."""
 
     name = "nn.softplus"
 
 
 @irdl_op_definition
 class SoftsignOp(UnaryOp):
-    """`x / (1 + |x|)`."""
+    """Softsign activation `x / (1 + |x|)`."""
 
     name = "nn.softsign"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
@@ -163,10 +163,10 @@ class SoftsignOp(UnaryOp):
 
 @irdl_op_definition
 class GeluOp(UnaryOp):
-    """`x / 2 * (1 + erf(x / sqrt(2)))`, or its tanh approximation; a composite."""
+    """Gaussian error linear unit `x / 2 * (1 + erf(x / sqrt(2)))`, or its tanh approximation; a composite."""
 
     name = "nn.gelu"
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(flat_below=-4.0)
-    """From -4 on results are -.00013 and nearer to 0, less than half a step of 8 bits over `[-.17, 0]`."""
+    """Below -4, results lie within 0.00013 of 0: less than half a step of 8 bits over `[-0.17, 0]`."""
 
     tanh_approximation = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))

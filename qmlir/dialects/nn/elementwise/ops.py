@@ -1,7 +1,7 @@
-"""Elementwise arithmetic: functions of one operand, two that broadcast, comparisons, selection, type conversion.
+"""Elementwise arithmetic: unary and broadcasting binary operations, comparisons, selection, type conversion.
 
-Semantics are ONNX's for the operator of the same name; on quantized values the real result is rounded to the type
-of the result. Integers wrap around.
+Semantics follow the ONNX operator of the same name; on quantized values the exact real result is rounded to the result
+type. Integer arithmetic wraps around.
 """
 
 import math
@@ -38,7 +38,7 @@ from qmlir.ir.builtin_types import AnyTensor, as_integer, as_small_float, elemen
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import Domain, FixedRange, QuantizationSlots, Recomputable
 
-# Shapes of elementwise operations: NumPy's broadcasting, with sizes that may be unknown.
+# Shapes follow NumPy's broadcasting, with dynamic sizes allowed.
 
 
 def _broadcast_size(left: int, right: int) -> int:
@@ -47,13 +47,13 @@ def _broadcast_size(left: int, right: int) -> int:
     if right == 1 or left == right:
         return left
     if DYNAMIC_INDEX in (left, right):
-        # The unknown size is 1 or the known one; either way the result has the known one.
+        # A dynamic size must turn out as 1 or as the static one; the result has the static size either way.
         return max(left, right)
     raise VerifyException(f"sizes {left} and {right} cannot be broadcast")
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The shape that `shapes` broadcast to together."""
+    """Returns the common shape that `shapes` broadcast to."""
     result: tuple[int, ...] = ()
     for shape in shapes:
         pairs = zip_longest(reversed(result), reversed(shape), fillvalue=1)
@@ -62,7 +62,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 class UnaryOp(OneOperandOp, ABC):
-    """One operand, a result of the same shape and plain element type."""
+    """An elementwise operation with one operand; the result has its shape and plain element type."""
 
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
 
@@ -71,7 +71,7 @@ class UnaryOp(OneOperandOp, ABC):
 
     @classmethod
     def default_result_type(cls, operand: SSAValue) -> AnyTensor:
-        """The default type of the result."""
+        """The default result type."""
         return tensor_like(operand, shape_of(operand))
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -79,25 +79,26 @@ class UnaryOp(OneOperandOp, ABC):
 
 
 def fixed_output(minimum: float, maximum: float, domain: Domain | None = None) -> QuantizationSlots:
-    """The slots of an operation with one operand whose results lie in `[minimum, maximum]` whatever the input."""
+    """Returns the slots of a unary operation whose results lie in `[minimum, maximum]` for every input."""
     return replace(defined_at(domain), fixed_output=FixedRange(minimum, maximum))
 
 
 def defined_at(domain: Domain | None) -> QuantizationSlots:
-    """The slots of an operation with one operand that has finite results on `domain` only."""
+    """Returns the slots of a unary operation whose results are finite only on `domain`."""
     return QuantizationSlots(domains={} if domain is None else {"input": domain})
 
 
 DIVISOR = Domain(holes=(0.0,))
-"""Everything but 0."""
+"""The domain of a divisor: all numbers except 0."""
 
 ANGLE = Domain(coarsest=1 / 32)
-"""Any angle, in steps of which a turn has at least 200: 8 bits hold one turn, not the angles of many positions."""
+"""The domain of an angle: any number, with a scale of at most 1/32, so that a full turn has at least 200 steps. 8 bits
+thus cover one turn, but not the angles of a long sequence of positions."""
 
 
 @irdl_op_definition
 class AbsOp(UnaryOp, Recomputable):
-    """`|x|`."""
+    """Elementwise absolute value `|x|`."""
 
     name = "nn.abs"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
@@ -106,7 +107,7 @@ class AbsOp(UnaryOp, Recomputable):
 
 @irdl_op_definition
 class NegOp(UnaryOp, Recomputable):
-    """`-x`."""
+    """Elementwise negation `-x`."""
 
     name = "nn.neg"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
@@ -115,7 +116,7 @@ class NegOp(UnaryOp, Recomputable):
 
 @irdl_op_definition
 class SqrtOp(UnaryOp):
-    """The square root; NaN below 0."""
+    """Elementwise square root; NaN for negative numbers."""
 
     name = "nn.sqrt"
     SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(minimum=0.0))
@@ -123,14 +124,14 @@ class SqrtOp(UnaryOp):
 
 @irdl_op_definition
 class ExpOp(UnaryOp):
-    """`e^x`."""
+    """Elementwise exponential `e^x`."""
 
     name = "nn.exp"
 
 
 @irdl_op_definition
 class LogOp(UnaryOp):
-    """The natural logarithm."""
+    """Elementwise natural logarithm."""
 
     name = "nn.log"
     SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(minimum=0.0, holes=(0.0,)))
@@ -138,7 +139,7 @@ class LogOp(UnaryOp):
 
 @irdl_op_definition
 class ReciprocalOp(UnaryOp):
-    """`1 / x`."""
+    """Elementwise reciprocal `1 / x`."""
 
     name = "nn.reciprocal"
     SLOTS: ClassVar[QuantizationSlots] = defined_at(DIVISOR)
@@ -146,7 +147,7 @@ class ReciprocalOp(UnaryOp):
 
 @irdl_op_definition
 class ErfOp(UnaryOp):
-    """The error function."""
+    """Elementwise error function."""
 
     name = "nn.erf"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
@@ -154,7 +155,7 @@ class ErfOp(UnaryOp):
 
 @irdl_op_definition
 class SinOp(UnaryOp):
-    """The sine of an angle in radians."""
+    """Elementwise sine of an angle in radians."""
 
     name = "nn.sin"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0, ANGLE)
@@ -162,7 +163,7 @@ class SinOp(UnaryOp):
 
 @irdl_op_definition
 class CosOp(UnaryOp):
-    """The cosine of an angle in radians."""
+    """Elementwise cosine of an angle in radians."""
 
     name = "nn.cos"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0, ANGLE)
@@ -170,7 +171,7 @@ class CosOp(UnaryOp):
 
 @irdl_op_definition
 class TanOp(UnaryOp):
-    """The tangent of an angle in radians."""
+    """Elementwise tangent of an angle in radians."""
 
     name = "nn.tan"
     SLOTS: ClassVar[QuantizationSlots] = defined_at(ANGLE)
@@ -178,7 +179,7 @@ class TanOp(UnaryOp):
 
 @irdl_op_definition
 class AsinOp(UnaryOp):
-    """The angle in `[-pi / 2, pi / 2]` with this sine; NaN outside `[-1, 1]`."""
+    """Elementwise arcsine, in `[-pi / 2, pi / 2]`; NaN outside `[-1, 1]`."""
 
     name = "nn.asin"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-math.pi / 2, math.pi / 2, Domain(-1.0, 1.0))
@@ -186,7 +187,7 @@ class AsinOp(UnaryOp):
 
 @irdl_op_definition
 class AcosOp(UnaryOp):
-    """The angle in `[0, pi]` with this cosine; NaN outside `[-1, 1]`."""
+    """Elementwise arccosine, in `[0, pi]`; NaN outside `[-1, 1]`."""
 
     name = "nn.acos"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(0.0, math.pi, Domain(-1.0, 1.0))
@@ -194,7 +195,7 @@ class AcosOp(UnaryOp):
 
 @irdl_op_definition
 class AtanOp(UnaryOp):
-    """The angle in `[-pi / 2, pi / 2]` with this tangent."""
+    """Elementwise arctangent, in `[-pi / 2, pi / 2]`."""
 
     name = "nn.atan"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-math.pi / 2, math.pi / 2)
@@ -202,28 +203,28 @@ class AtanOp(UnaryOp):
 
 @irdl_op_definition
 class SinhOp(UnaryOp):
-    """The hyperbolic sine."""
+    """Elementwise hyperbolic sine."""
 
     name = "nn.sinh"
 
 
 @irdl_op_definition
 class CoshOp(UnaryOp):
-    """The hyperbolic cosine."""
+    """Elementwise hyperbolic cosine."""
 
     name = "nn.cosh"
 
 
 @irdl_op_definition
 class AsinhOp(UnaryOp):
-    """The inverse of the hyperbolic sine."""
+    """Elementwise inverse hyperbolic sine."""
 
     name = "nn.asinh"
 
 
 @irdl_op_definition
 class AcoshOp(UnaryOp):
-    """The inverse of the hyperbolic cosine from 0 up; NaN below 1."""
+    """Elementwise nonnegative inverse hyperbolic cosine; NaN below 1."""
 
     name = "nn.acosh"
     SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(minimum=1.0))
@@ -231,7 +232,7 @@ class AcoshOp(UnaryOp):
 
 @irdl_op_definition
 class AtanhOp(UnaryOp):
-    """The inverse of the hyperbolic tangent; NaN outside `[-1, 1]`."""
+    """Elementwise inverse hyperbolic tangent; NaN outside `[-1, 1]`."""
 
     name = "nn.atanh"
     SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(-1.0, 1.0, holes=(-1.0, 1.0)))
@@ -239,28 +240,28 @@ class AtanhOp(UnaryOp):
 
 @irdl_op_definition
 class FloorOp(UnaryOp, Recomputable):
-    """The largest whole number that is not above `x`."""
+    """Rounds each element down to an integer."""
 
     name = "nn.floor"
 
 
 @irdl_op_definition
 class CeilOp(UnaryOp, Recomputable):
-    """The smallest whole number that is not below `x`."""
+    """Rounds each element up to an integer."""
 
     name = "nn.ceil"
 
 
 @irdl_op_definition
 class RoundOp(UnaryOp, Recomputable):
-    """The nearest whole number, the even one half-way between two."""
+    """Rounds each element to the nearest integer, ties to even."""
 
     name = "nn.round"
 
 
 @irdl_op_definition
 class SignOp(UnaryOp, Recomputable):
-    """-1, 0 or 1 as `x` is below, at or above 0; NaN stays."""
+    """Elementwise sign: -1, 0 or 1; NaN for NaN."""
 
     name = "nn.sign"
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
@@ -268,7 +269,7 @@ class SignOp(UnaryOp, Recomputable):
 
 @irdl_op_definition
 class ClipOp(UnaryOp, Recomputable):
-    """`min(max(x, minimum), maximum)`; a bound that is left out does not hold."""
+    """Clamps each element: `min(max(x, minimum), maximum)`; both bounds are optional."""
 
     name = "nn.clip"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
@@ -284,12 +285,12 @@ class ClipOp(UnaryOp, Recomputable):
 
     @staticmethod
     def unbounded(value: SSAValue) -> "ClipOp":
-        """`value` as it is; quantized, in another type."""
+        """Returns a clip without bounds, which only requantizes a quantized `value` to another type."""
         return ClipOp.create(operands=[value], result_types=[tensor_like(value, shape_of(value))])
 
     @staticmethod
     def between(value: SSAValue, minimum: float, maximum: float) -> "ClipOp":
-        """`value` kept inside `[minimum, maximum]`."""
+        """Returns a clip of `value` to `[minimum, maximum]`."""
         return ClipOp.create(
             operands=[value],
             result_types=[tensor_like(value, shape_of(value))],
@@ -298,7 +299,7 @@ class ClipOp(UnaryOp, Recomputable):
 
 
 class BinaryOp(NnOp, ABC):
-    """Two operands that broadcast against each other."""
+    """An elementwise operation with two operands that broadcast against each other."""
 
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
@@ -309,7 +310,7 @@ class BinaryOp(NnOp, ABC):
 
     @classmethod
     def default_result_type(cls, lhs: SSAValue, rhs: SSAValue) -> AnyTensor:
-        """The default type of the result."""
+        """The default result type."""
         return tensor_like(lhs, broadcast_shapes(shape_of(lhs), shape_of(rhs)))
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -318,7 +319,7 @@ class BinaryOp(NnOp, ABC):
 
 @irdl_op_definition
 class AddOp(BinaryOp, Recomputable):
-    """`a + b`."""
+    """Elementwise sum `a + b`."""
 
     name = "nn.add"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
@@ -333,7 +334,7 @@ class AddOp(BinaryOp, Recomputable):
 
 @irdl_op_definition
 class SubOp(BinaryOp, Recomputable):
-    """`a - b`."""
+    """Elementwise difference `a - b`."""
 
     name = "nn.sub"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
@@ -342,7 +343,7 @@ class SubOp(BinaryOp, Recomputable):
 
 @irdl_op_definition
 class MulOp(BinaryOp, Recomputable):
-    """`a * b`."""
+    """Elementwise product `a * b`."""
 
     name = "nn.mul"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
@@ -354,7 +355,8 @@ class MulOp(BinaryOp, Recomputable):
 
 @irdl_op_definition
 class DivOp(BinaryOp, Recomputable):
-    """`a / b`; integers are divided towards zero, and wrap: the smallest one by -1 is itself."""
+    """Elementwise quotient `a / b`; integer division truncates towards zero, and the smallest integer over -1 wraps
+    around."""
 
     name = "nn.div"
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(domains={"rhs": DIVISOR})
@@ -362,12 +364,15 @@ class DivOp(BinaryOp, Recomputable):
 
 @irdl_op_definition
 class PowOp(BinaryOp):
-    """`a ^ b`; of integers, `1 / a^-b` towards zero where `b` is negative. Of quantized numbers, `b` are floats."""
+    """Elementwise power `a ^ b`; for integers with negative `b`, `1 / a^-b` truncated towards zero.
+
+    If `a` is quantized, `b` stays in float.
+    """
 
     name = "nn.pow"
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"rhs": None})
-    # 2 would be 2.0000002 where it is quantized, and the power of a number below 0 no number.
+    # A quantized exponent 2 could become 2.0000002, and powers of negative numbers would become NaN.
 
     def accepts_quantized_values(self) -> bool:
         return isinstance(self.rhs.owner, ConstantOp)
@@ -393,9 +398,9 @@ class PowOp(BinaryOp):
 
 @irdl_op_definition
 class ModOp(BinaryOp):
-    """The remainder `a - floor(a / b) * b`, which has the sign of `b`.
+    """Elementwise remainder `a - floor(a / b) * b`, with the sign of `b`.
 
-    With `fmod` it is C's `a - trunc(a / b) * b`, which has the sign of `a`.
+    With `fmod`, the remainder is `a - trunc(a / b) * b` with the sign of `a`, as in C.
     """
 
     name = "nn.mod"
@@ -406,7 +411,7 @@ class ModOp(BinaryOp):
 
 @irdl_op_definition
 class MinOp(BinaryOp, Recomputable):
-    """The smaller of `a` and `b`; NaN where one is."""
+    """Elementwise minimum of `a` and `b`; NaN if either is NaN."""
 
     name = "nn.min"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
@@ -414,14 +419,14 @@ class MinOp(BinaryOp, Recomputable):
 
 @irdl_op_definition
 class MaxOp(BinaryOp, Recomputable):
-    """The larger of `a` and `b`; NaN where one is."""
+    """Elementwise maximum of `a` and `b`; NaN if either is NaN."""
 
     name = "nn.max"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
 
 
 class ComparisonOp(BinaryOp, Recomputable, ABC):
-    """A comparison of real values; the result is i1."""
+    """An elementwise comparison of real values; the result has element type i1."""
 
     @classmethod
     def default_result_type(cls, lhs: SSAValue, rhs: SSAValue) -> AnyTensor:
@@ -430,7 +435,7 @@ class ComparisonOp(BinaryOp, Recomputable, ABC):
 
 @irdl_op_definition
 class EqualOp(ComparisonOp):
-    """`a == b`."""
+    """Elementwise equality `a == b`."""
 
     name = "nn.equal"
     ACCEPTS: ClassVar[Kind] = Kind.ANY | Kind.STRING
@@ -438,35 +443,35 @@ class EqualOp(ComparisonOp):
 
 @irdl_op_definition
 class GreaterOp(ComparisonOp):
-    """`a > b`."""
+    """Elementwise comparison `a > b`."""
 
     name = "nn.greater"
 
 
 @irdl_op_definition
 class GreaterOrEqualOp(ComparisonOp):
-    """`a >= b`."""
+    """Elementwise comparison `a >= b`."""
 
     name = "nn.greater_or_equal"
 
 
 @irdl_op_definition
 class LessOp(ComparisonOp):
-    """`a < b`."""
+    """Elementwise comparison `a < b`."""
 
     name = "nn.less"
 
 
 @irdl_op_definition
 class LessOrEqualOp(ComparisonOp):
-    """`a <= b`."""
+    """Elementwise comparison `a <= b`."""
 
     name = "nn.less_or_equal"
 
 
 @irdl_op_definition
 class WhereOp(NnOp, Recomputable):
-    """`a` where the condition holds, `b` elsewhere."""
+    """Selects each element from `a` if the condition is true, and from `b` otherwise."""
 
     name = "nn.where"
     ACCEPTS: ClassVar[Kind] = Kind.MOVED
@@ -491,13 +496,15 @@ class WhereOp(NnOp, Recomputable):
 
 @irdl_op_definition
 class CastOp(OneOperandOp, Recomputable):
-    """Convert each element to the result's plain type; for quantized types there is `quant.qcast`.
+    """Converts each element to the plain element type of the result; for quantized types use `quant.qcast`.
 
-    Floats are rounded to the nearest, half-way cases to even. To an integer type a float is truncated towards zero;
-    what does not fit loses its higher bits, as ONNX has it for integers, and NaN and infinities give 0. To i1
-    everything but 0 is true. To a float of 8 bits or fewer a value is rounded by way of f32; what is beyond its range
-    saturates, unless `saturate` is false. To powers of two (f8E8M0FNU) it is rounded by `round_mode`: `up` (so
-    without it), `down`, or `nearest`, half-way cases up.
+    Floats are rounded to the nearest value, ties to even. Conversion to an integer type truncates towards zero;
+    integers
+    that don't fit lose their higher bits, as in ONNX, and NaN and infinities become 0. Conversion to i1 yields true for
+    all values except 0. Conversion to a float of 8 bits or fewer rounds through f32; values out of range saturate
+    unless
+    `saturate` is false. Conversion to powers of two (f8E8M0FNU) rounds by `round_mode`: `up` (default), `down`, or
+    `nearest` with ties rounded up.
     """
 
     name = "nn.cast"
@@ -508,12 +515,12 @@ class CastOp(OneOperandOp, Recomputable):
 
     @property
     def saturates(self) -> bool:
-        """Whether what is beyond the range of a small float becomes its largest value."""
+        """Whether values out of range of a low-precision float become its largest value."""
         return self.saturate is None or bool(self.saturate)
 
     @property
     def rounding(self) -> PowerRounding:
-        """How values become powers of two."""
+        """How values are rounded to powers of two."""
         return PowerRounding.UP if self.round_mode is None else PowerRounding(self.round_mode.data)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -538,7 +545,8 @@ class CastOp(OneOperandOp, Recomputable):
 
 @irdl_op_definition
 class BitCastOp(OneOperandOp):
-    """Read the bits of each element as the result's type, which has as many; i1 is a byte of value 0 or 1."""
+    """Reinterprets the bits of each element as the result's element type of equal width; i1 is a byte with value 0 or
+    1."""
 
     name = "nn.bit_cast"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN | Kind.SMALL_FLOAT
@@ -551,7 +559,7 @@ class BitCastOp(OneOperandOp):
 
 
 def _bits(element: Attribute) -> int | None:
-    """How many bits an element has, i1 those of a byte; `None` for what has no bits of its own."""
+    """Returns the width of an element in bits, 8 for i1; `None` for types without a width."""
     if isinstance(element, AnyFloat):
         return element.bitwidth
     integer = as_integer(element)

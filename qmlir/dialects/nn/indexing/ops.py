@@ -1,4 +1,4 @@
-"""Operations that take or write elements by index; negative indices count from the end."""
+"""Operations that read or write elements by index; negative indices count from the end."""
 
 from abc import ABC
 from collections.abc import Sequence
@@ -16,16 +16,16 @@ from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, shape_of
 from qmlir.ir.interfaces import QuantizationSlots, Slot
 
-# Shapes of operations that take or write elements by index, and where the axes of the data go.
+# Result shapes of gather and scatter operations, and the new positions of the data axes.
 
 
 def gathered_axes(rank: int, axis: int, indices_rank: int) -> dict[int, int]:
-    """Where the axes of the data stand after a gather along `axis`; `axis` itself is gone."""
+    """Maps the axes of the data to their positions after a gather along `axis`, which removes `axis` itself."""
     return {place: place if place < axis else place + indices_rank - 1 for place in range(rank) if place != axis}
 
 
 def check_element_indices(data: Sequence[int], indices: Sequence[int], axis: int) -> None:
-    """Check that `indices` of a gather or scatter of single elements fit into the data beside `axis`."""
+    """Verifies that `indices` of an elementwise gather or scatter fit the data along all axes except `axis`."""
     if len(indices) != len(data):
         raise VerifyException(
             f"indices must have the rank of the data ({len(data)}), but got shape {shape_text(indices)}"
@@ -38,7 +38,7 @@ def check_element_indices(data: Sequence[int], indices: Sequence[int], axis: int
 
 
 def tuple_length(data: Sequence[int], indices: Sequence[int], batch_dims: int) -> int:
-    """How many numbers make one index into data whose first `batch_dims` axes the indices share."""
+    """Returns the length of an index tuple into data that shares its first `batch_dims` axes with the indices."""
     if not indices or not data:
         raise VerifyException(
             f"data and indices must have rank >= 1, but got shapes {shape_text(data)} and {shape_text(indices)}"
@@ -64,13 +64,13 @@ def tuple_length(data: Sequence[int], indices: Sequence[int], batch_dims: int) -
 
 
 def slices_by_tuple(data: Sequence[int], indices: Sequence[int], batch_dims: int = 0) -> tuple[int, ...]:
-    """The shape of the slices that tuples of indices name, one after the other."""
+    """Returns the shape of the slices that index tuples select."""
     length = tuple_length(data, indices, batch_dims)
     return (*indices[:-1], *data[batch_dims + length :])
 
 
 def axes_by_tuple(data: Sequence[int], indices: Sequence[int], batch_dims: int = 0) -> dict[int, int]:
-    """Where the axes of the data stand in those slices."""
+    """Maps the axes of the data to their positions in the selected slices."""
     first = batch_dims + tuple_length(data, indices, batch_dims)
     batch = {axis: axis for axis in range(batch_dims)}
     return batch | {axis: axis - first + len(indices) - 1 for axis in range(first, len(data))}
@@ -80,7 +80,7 @@ _OF_TABLES = QuantizationSlots({"input": Slot.WEIGHT, "indices": None}, weight_c
 
 
 class GatheringOp(NnOp, ABC):
-    """Elements of `input` that `indices` names."""
+    """Selects elements of `input` by `indices`."""
 
     ACCEPTS: ClassVar[Kind] = Kind.MOVED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"indices": None}, shares_parameters=True)
@@ -90,17 +90,17 @@ class GatheringOp(NnOp, ABC):
     result = result_def(TensorType)
 
     def verify_indices(self) -> None:
-        """Check that the indices are integers."""
+        """Raises `VerifyException` unless the indices are integers."""
         if as_integer(element_of(self.indices)) is None:
             raise VerifyException(f"indices must be integers, but got '{self.indices.type}'")
 
 
 @irdl_op_definition
 class GatherOp(GatheringOp):
-    """The slices of `input` along `axis` that `indices` names (ONNX Gather).
+    """Selects slices of `input` along `axis` by `indices` (ONNX Gather).
 
-    Where each slice has parameters of its own, as the rows of an embedding table have, the result has one scale: the
-    integers of a slice are rescaled to it.
+    If each slice has its own parameters, like the rows of an embedding table, the result has one scale, to which the
+    integers of each slice are rescaled.
     """
 
     name = "nn.gather"
@@ -109,7 +109,7 @@ class GatherOp(GatheringOp):
 
     @property
     def place(self) -> int:
-        """`axis`, counted from the front."""
+        """The `axis` counted from the front."""
         return normalized_axis(self.axis.value.data, len(shape_of(self.input)))
 
     @property
@@ -146,7 +146,7 @@ class GatherOp(GatheringOp):
 
 @irdl_op_definition
 class GatherElementsOp(GatheringOp):
-    """One element for each index: that of the index's own place, but for `axis`, whose place is the index (ONNX)."""
+    """Selects one element per index: the index replaces the coordinate of its own position along `axis` (ONNX)."""
 
     name = "nn.gather_elements"
 
@@ -163,8 +163,9 @@ class GatherElementsOp(GatheringOp):
 
 @irdl_op_definition
 class GatherNDOp(GatheringOp):
-    """The slices of `input` that the tuples along the last axis of `indices` name; the first `batch_dims` axes are
-    those of both (ONNX GatherND)."""
+    """Selects slices of `input` by the tuples along the last axis of `indices`, with `batch_dims` common leading axes
+    (ONNX
+    GatherND)."""
 
     name = "nn.gather_nd"
 
@@ -178,17 +179,18 @@ class GatherNDOp(GatheringOp):
 
 
 class ScatteringOp(NnOp, ABC):
-    """`input` with `updates` at the places that `indices` names.
+    """Writes `updates` into `input` at the positions in `indices`.
 
-    `reduction` is what happens to the element that is there: `none` replaces it (of several updates the last one
-    stays), `add`, `mul`, `min` and `max` join the two. Quantized updates have the parameters of the data.
+    `reduction` combines an update with the present element: `none` replaces it (the last of several updates wins);
+    `add`,
+    `mul`, `min` and `max` combine the two. Quantized updates must have the parameters of the data.
     """
 
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"indices": None}, shares_parameters=True)
     REDUCTIONS: ClassVar[tuple[str, ...]] = ("none", "add", "mul", "min", "max")
     ARITHMETIC: ClassVar[tuple[str, ...]] = ("add", "mul")
-    """Reductions that make new values, which shared parameters do not hold."""
+    """Reductions that produce new values, which the shared parameters may not represent."""
 
     input = operand_def(TensorType)
     indices = operand_def(TensorType)
@@ -198,7 +200,7 @@ class ScatteringOp(NnOp, ABC):
     reduction = opt_prop_def(StringAttr, StringAttr("none"))
 
     def verify_scatter(self, updates: Sequence[int], axes: dict[int, int]) -> None:
-        """Check the indices, the reduction, and updates of shape `updates` where the axes of the data go to `axes`."""
+        """Verifies the indices, the reduction, and the shape of the updates; `axes` maps the data axes into it."""
         if as_integer(element_of(self.indices)) is None:
             raise VerifyException(f"indices must be integers, but got '{self.indices.type}'")
         check_choice("reduction", self.reduction.data, self.REDUCTIONS)
@@ -216,7 +218,7 @@ class ScatteringOp(NnOp, ABC):
 
 @irdl_op_definition
 class ScatterElementsOp(ScatteringOp):
-    """One update for each index, at the index's own place, but for `axis`, whose place is the index (ONNX)."""
+    """Writes one update per index: the index replaces the coordinate of its own position along `axis` (ONNX)."""
 
     name = "nn.scatter_elements"
 
@@ -232,7 +234,7 @@ class ScatterElementsOp(ScatteringOp):
 
 @irdl_op_definition
 class ScatterNDOp(ScatteringOp):
-    """One slice of updates for each tuple along the last axis of `indices`, at the place that it names (ONNX)."""
+    """Writes one slice of updates per tuple along the last axis of `indices`, at the position that it names (ONNX)."""
 
     name = "nn.scatter_nd"
 
@@ -244,9 +246,9 @@ class ScatterNDOp(ScatteringOp):
 
 @irdl_op_definition
 class OneHotOp(NnOp):
-    """`values[1]` where the place along the new `axis` of size `depth` is the index, `values[0]` elsewhere (ONNX).
+    """One-hot encoding: `values[1]` at the index along the new `axis` of size `depth`, `values[0]` elsewhere (ONNX).
 
-    An index out of range is nowhere. Fractions of indices that are floats are cut off.
+    An index out of range selects nothing. Float indices are truncated.
     """
 
     name = "nn.one_hot"

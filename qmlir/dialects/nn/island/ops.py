@@ -1,7 +1,7 @@
-"""Islands: nodes of an ONNX model that `nn` has no operation for, as one operation that another runtime computes.
+"""ONNX fallback nodes: nodes that `nn` has no operation for, as one operation that another runtime computes.
 
-What is inside is ONNX's: what computes it and which types it gives are rows of the table `nn.onnx_island`, so that the
-dialect needs no ONNX.
+The contents belong to ONNX: type inference and evaluation are entries of the table `nn.onnx_island`, so that the
+dialect does not depend on ONNX.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,15 +32,15 @@ from qmlir.ir.interfaces import (
 from qmlir.text.weights import ExternalWeightsAttr
 
 TABLE = "nn.onnx_island"
-"""The table of the registry: `types` gives the result types of an island, `evaluate` its results, `prepare` what gives
-them in every run."""
+"""The registry table with the functions of a fallback node: `types` infers result types, `evaluate` computes results,
+`prepare` returns a function that computes them in every run."""
 
 RUNS = ": it runs as an ONNX island"
-"""What follows the cause in the reason of an island."""
+"""The text after the cause in the reason of a fallback node."""
 
 
 def is_held(type_: Attribute) -> bool:
-    """Whether a value may have this type: tensors of numbers or text that are not quantized, and sequences of them."""
+    """Whether a value may have this type: a tensor of unquantized numbers or strings, or a sequence of such tensors."""
     tensors = type_.tensors if isinstance(type_, SequenceType) else ranked_tensor(type_)
     kind = None if tensors is None else kind_of(tensors.get_element_type())
     return kind is not None and kind is not Kind.QUANTIZED
@@ -48,10 +48,10 @@ def is_held(type_: Attribute) -> bool:
 
 @irdl_op_definition
 class OnnxIslandOp(IRDLOperation, InferResultTypes, Quantizable):
-    """Nodes of an ONNX model, computed by ONNX Runtime, or by ONNX's reference implementation where it is missing.
+    """Nodes of an ONNX model, computed by ONNX Runtime, or by ONNX's reference implementation if that is missing.
 
-    `model` is an ONNX model without files, its bytes as i8: its inputs are the operands, its outputs the results.
-    `reason` says why its nodes are no operations of their own.
+    `model` is a self-contained ONNX model, stored as i8 bytes: its inputs are the operands, its outputs the results.
+    `reason` says why the nodes were not imported as operations.
     """
 
     name = "nn.onnx_island"
@@ -66,7 +66,7 @@ class OnnxIslandOp(IRDLOperation, InferResultTypes, Quantizable):
 
     @classmethod
     def of(cls, model: bytes, reason: str, operands: Sequence[SSAValue], result_types: Sequence[TypeAttribute]) -> Self:
-        """The island of `model`."""
+        """Builds the operation that runs `model`."""
         held = dense(model, TensorType(i8, [len(model)]))
         return cls.build(
             operands=[list(operands)],
@@ -76,12 +76,12 @@ class OnnxIslandOp(IRDLOperation, InferResultTypes, Quantizable):
 
     @property
     def cause(self) -> str:
-        """Why its nodes are no operations of their own."""
+        """The reason why the nodes were not imported."""
         return self.reason.data.removesuffix(RUNS)
 
     @property
     def model_bytes(self) -> bytes:
-        """The model. Raises `InterpretationError` where the text left it out."""
+        """The serialized model. Raises `InterpretationError` if the text omitted it."""
         held = as_dense(self.model)
         if held is None:
             raise InterpretationError(
@@ -90,7 +90,7 @@ class OnnxIslandOp(IRDLOperation, InferResultTypes, Quantizable):
         return held.data.data
 
     def infer_result_types(self) -> Sequence[TypeAttribute]:
-        """What ONNX infers for operands of these types. Raises `VerifyException`."""
+        """Infers the result types with ONNX. Raises `VerifyException` if that fails."""
         return registry.table(TABLE)["types"](self)
 
     def quantization_slots(self) -> QuantizationSlots:

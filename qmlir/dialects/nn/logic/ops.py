@@ -1,4 +1,4 @@
-"""Elementwise logic: booleans, the bits of integers, and questions about floats. None of it is ever quantized."""
+"""Elementwise logic on booleans, bitwise operations on integers, and predicates on floats; never quantized."""
 
 from abc import ABC
 from typing import ClassVar
@@ -17,7 +17,7 @@ SHIFT_DIRECTIONS = ("left", "right")
 
 @irdl_op_definition
 class AndOp(BinaryOp):
-    """Whether both hold."""
+    """Elementwise logical conjunction (ONNX And)."""
 
     name = "nn.and"
     ACCEPTS: ClassVar[Kind] = Kind.BOOLEAN
@@ -25,7 +25,7 @@ class AndOp(BinaryOp):
 
 @irdl_op_definition
 class OrOp(BinaryOp):
-    """Whether one or both hold."""
+    """Elementwise logical disjunction (ONNX Or)."""
 
     name = "nn.or"
     ACCEPTS: ClassVar[Kind] = Kind.BOOLEAN
@@ -33,7 +33,7 @@ class OrOp(BinaryOp):
 
 @irdl_op_definition
 class XorOp(BinaryOp):
-    """Whether one holds and the other does not."""
+    """Elementwise exclusive disjunction (ONNX Xor)."""
 
     name = "nn.xor"
     ACCEPTS: ClassVar[Kind] = Kind.BOOLEAN
@@ -41,7 +41,7 @@ class XorOp(BinaryOp):
 
 @irdl_op_definition
 class NotOp(UnaryOp):
-    """Whether it does not hold."""
+    """Elementwise logical negation (ONNX Not)."""
 
     name = "nn.not"
     ACCEPTS: ClassVar[Kind] = Kind.BOOLEAN
@@ -49,7 +49,7 @@ class NotOp(UnaryOp):
 
 @irdl_op_definition
 class BitwiseAndOp(BinaryOp):
-    """The bits that are set in both."""
+    """Elementwise bitwise AND."""
 
     name = "nn.bitwise_and"
     ACCEPTS: ClassVar[Kind] = Kind.INTEGER
@@ -57,7 +57,7 @@ class BitwiseAndOp(BinaryOp):
 
 @irdl_op_definition
 class BitwiseOrOp(BinaryOp):
-    """The bits that are set in one or both."""
+    """Elementwise bitwise OR of integers."""
 
     name = "nn.bitwise_or"
     ACCEPTS: ClassVar[Kind] = Kind.INTEGER
@@ -65,7 +65,7 @@ class BitwiseOrOp(BinaryOp):
 
 @irdl_op_definition
 class BitwiseXorOp(BinaryOp):
-    """The bits that differ."""
+    """Elementwise bitwise XOR of integers."""
 
     name = "nn.bitwise_xor"
     ACCEPTS: ClassVar[Kind] = Kind.INTEGER
@@ -73,7 +73,7 @@ class BitwiseXorOp(BinaryOp):
 
 @irdl_op_definition
 class BitwiseNotOp(UnaryOp):
-    """Every bit turned over."""
+    """Elementwise bitwise complement of integers."""
 
     name = "nn.bitwise_not"
     ACCEPTS: ClassVar[Kind] = Kind.INTEGER
@@ -81,10 +81,10 @@ class BitwiseNotOp(UnaryOp):
 
 @irdl_op_definition
 class BitShiftOp(BinaryOp):
-    """The bits of `a` moved by `b` places to the left or right; to the right, a signed `a` keeps its sign.
+    """Shifts the bits of `a` by `b` to the left or right; a right shift of a signed `a` is arithmetic.
 
-    Where `b` is negative, or no less than the number of bits, all of them are gone: the result is 0, or -1 for a
-    negative `a` to the right.
+    If `b` is negative or at least the width, all bits are shifted out: the result is 0, or -1 for a right shift of a
+    negative `a`.
     """
 
     name = "nn.bit_shift"
@@ -98,7 +98,7 @@ class BitShiftOp(BinaryOp):
 
 
 class PredicateOp(UnaryOp, ABC):
-    """A question about each float; the result is i1."""
+    """A predicate on each float; the result has element type i1."""
 
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
 
@@ -109,14 +109,14 @@ class PredicateOp(UnaryOp, ABC):
 
 @irdl_op_definition
 class IsNaNOp(PredicateOp):
-    """Whether it is NaN."""
+    """Whether each element is NaN (ONNX IsNaN)."""
 
     name = "nn.is_nan"
 
 
 @irdl_op_definition
 class IsInfOp(PredicateOp):
-    """Whether it is infinite, of the signs that are asked for."""
+    """Whether each element is infinite, restricted to the selected signs (ONNX IsInf)."""
 
     name = "nn.is_inf"
 

@@ -1,4 +1,4 @@
-"""Operations that move values and change none: their results have the quantized type of their operands."""
+"""Data movement operations: they change no values, and their results have the quantized type of their operands."""
 
 import math
 from abc import ABC, abstractmethod
@@ -37,18 +37,18 @@ from qmlir.dialects.quant.types import Granularity, UniformType
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import KnownValue, QuantizationSlots, Recomputable, Replacement
 
-# Shapes of operations that move data, and where they move the axis of per-axis parameters.
+# Result shapes, and the new position of the axis of per-axis parameters.
 
 
 def normalized_axis(axis: int, rank: int) -> int:
-    """`axis` counted from the front. Raises where it is out of rank."""
+    """Returns `axis` counted from the front. Raises `VerifyException` if it is out of range."""
     if not -rank <= axis < rank:
         raise VerifyException(f"axis {axis} is out of range for rank {rank}")
     return axis % rank
 
 
 def normalized_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
-    """Each of `axes` counted from the front. Raises where one is out of rank or named twice."""
+    """Returns `axes` counted from the front. Raises `VerifyException` if one is out of range or repeated."""
     found = tuple(normalized_axis(axis, rank) for axis in axes)
     if len(set(found)) != len(found):
         raise VerifyException(f"axes must be unique, but got {list(axes)}")
@@ -56,12 +56,16 @@ def normalized_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
 
 
 def has_axis_parameters(element: Attribute) -> bool:
-    """Whether the parameters of an element type depend on where the element stands."""
+    """Whether the quantization parameters of an element type differ along an axis."""
     return isinstance(element, UniformType) and element.granularity is not Granularity.TENSOR
 
 
 def moved_element(element: Attribute, axis_map: dict[int, int] | None) -> Attribute:
-    """The element type after a movement that takes axis `a` to `axis_map[a]` (`None`: no axis survives)."""
+    """Returns the element type after a movement that maps axis `a` to `axis_map[a]`; `None` means that no axis
+    survives.
+
+    Raises `VerifyException` if block-wise parameters or the quantized axis would not survive.
+    """
     if not isinstance(element, UniformType) or element.granularity is Granularity.TENSOR:
         return element
     if element.granularity is Granularity.BLOCK:
@@ -72,21 +76,21 @@ def moved_element(element: Attribute, axis_map: dict[int, int] | None) -> Attrib
 
 
 def transposed_shape(shape: Sequence[int], permutation: Sequence[int]) -> tuple[int, ...]:
-    """`shape` with its axes in the order of `permutation`."""
+    """Returns `shape` with its axes permuted by `permutation`."""
     if sorted(permutation) != list(range(len(shape))):
         raise VerifyException(f"{list(permutation)} is not a permutation of {len(shape)} axes")
     return tuple(shape[axis] for axis in permutation)
 
 
 def transposed_element(element: Attribute, permutation: Sequence[int]) -> Attribute:
-    """The element type after a transpose, which leaves every axis whole, those of blocks too."""
+    """Returns the element type after a transpose, which keeps every axis intact, including that of blocks."""
     if isinstance(element, UniformType) and element.granularity is Granularity.BLOCK:
         return element.permuted(permutation)
     return moved_element(element, {axis: place for place, axis in enumerate(permutation)})
 
 
 def surviving_axes(before: Sequence[int], after: Sequence[int]) -> dict[int, int]:
-    """The axes that a reshape leaves whole: same size, and as many elements in front of them."""
+    """Maps the axes that a reshape keeps intact: their size and the number of elements before them are unchanged."""
     if DYNAMIC_INDEX in before or DYNAMIC_INDEX in after:
         return {}
     found: dict[int, int] = {}
@@ -98,7 +102,7 @@ def surviving_axes(before: Sequence[int], after: Sequence[int]) -> dict[int, int
 
 
 def reshaped_shape(before: Sequence[int], after: Sequence[int]) -> tuple[int, ...]:
-    """`after`, with the one size that it leaves open where the others and the elements of `before` tell it."""
+    """Returns `after` with its only dynamic size inferred from the number of elements in `before`, if possible."""
     open_axes = [axis for axis, size in enumerate(after) if size == DYNAMIC_INDEX]
     known = math.prod(size for size in after if size != DYNAMIC_INDEX)
     if len(open_axes) != 1 or DYNAMIC_INDEX in before or known == 0:
@@ -113,7 +117,7 @@ def reshaped_shape(before: Sequence[int], after: Sequence[int]) -> tuple[int, ..
 
 
 def check_reshape(before: Sequence[int], after: Sequence[int]) -> None:
-    """Check that two shapes have the same number of elements, as far as it is known."""
+    """Raises `VerifyException` if two static shapes have different numbers of elements."""
     if DYNAMIC_INDEX not in before and DYNAMIC_INDEX not in after and math.prod(before) != math.prod(after):
         raise VerifyException(
             f"cannot reshape {list(before)} ({math.prod(before)} elements) "
@@ -122,7 +126,7 @@ def check_reshape(before: Sequence[int], after: Sequence[int]) -> None:
 
 
 def concatenated_shape(shapes: Sequence[Sequence[int]], axis: int) -> tuple[int, ...]:
-    """The shape of tensors joined along `axis`; all other sizes must agree."""
+    """Returns the shape of tensors concatenated along `axis`; all other sizes must agree."""
     first = list(shapes[0])
     for shape in shapes[1:]:
         if len(shape) != len(first):
@@ -140,7 +144,7 @@ def concatenated_shape(shapes: Sequence[Sequence[int]], axis: int) -> tuple[int,
 
 
 def slice_indices(size: int, start: int, end: int, step: int) -> range:
-    """The indices that ONNX's Slice takes along an axis of `size` elements."""
+    """Returns the indices that ONNX's Slice selects along an axis of `size` elements."""
     if step == 0:
         raise VerifyException("step must not be 0")
     return range(*slice(start, None if step < 0 and end < -size else end, step).indices(size))
@@ -153,7 +157,7 @@ def sliced_shape(
     axes: Sequence[int],
     steps: Sequence[int],
 ) -> tuple[int, ...]:
-    """The shape that is left of `shape`."""
+    """Returns the shape of a slice of `shape`."""
     if not len(starts) == len(ends) == len(axes) == len(steps):
         raise VerifyException("starts, ends, axes and steps must have the same length")
     sizes = list(shape)
@@ -166,7 +170,7 @@ def sliced_shape(
 def cut_axes(
     shape: Sequence[int], starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]
 ) -> tuple[int, ...]:
-    """The axes along which a slice leaves elements out, or puts them in another order."""
+    """Returns the axes along which a slice drops or reorders elements."""
     bounds = zip(normalized_axes(axes, len(shape)), starts, ends, steps, strict=True)
     return tuple(
         axis
@@ -176,7 +180,7 @@ def cut_axes(
 
 
 def split_sizes(size: int, sizes: Sequence[int] | None, count: int) -> tuple[int, ...]:
-    """The sizes of the `count` parts of an axis: those given, or equal ones of which the last may be smaller."""
+    """Returns the sizes of `count` parts of an axis: those given, or equal ones with a possibly smaller last one."""
     if sizes is None:
         if size == DYNAMIC_INDEX:
             return (DYNAMIC_INDEX,) * count
@@ -190,7 +194,7 @@ def split_sizes(size: int, sizes: Sequence[int] | None, count: int) -> tuple[int
 
 
 def regrouped_size(size: int, factor: int) -> int:
-    """A size that is divided by `factor`, which must divide it."""
+    """Returns `size` divided by `factor`. Raises `VerifyException` if it is not divisible."""
     if size == DYNAMIC_INDEX:
         return size
     if size % factor:
@@ -199,26 +203,26 @@ def regrouped_size(size: int, factor: int) -> int:
 
 
 def multiplied_size(size: int, factor: int) -> int:
-    """A size that is multiplied by `factor`."""
+    """Returns `size` times `factor`; a dynamic size stays dynamic."""
     return size if size == DYNAMIC_INDEX else size * factor
 
 
 def integers(values: Sequence[int]) -> DenseArrayBase:
-    """A list property."""
+    """Returns a property that holds a list of i64 integers."""
     return DenseArrayBase.from_list(i64, list(values))
 
 
 def list_length(value: SSAValue) -> int:
-    """The length of a list of integers; one integer alone counts as a list of one."""
+    """Returns the length of a list of integers; a single integer counts as a list of one."""
     return (shape_of(value) or (1,))[0]
 
 
 MAX_AXES = 32
-"""What NumPy iterates over: its arrays have up to 64 axes, `flat` and `broadcast` take 32."""
+"""The maximum rank: NumPy arrays have up to 64 axes, but `flat` and `broadcast` support 32."""
 
 
 def known_length(value: SSAValue, name: str) -> int:
-    """The length of the list of `name`, which must be known."""
+    """Returns the static length of the list operand `name`. Raises if it is dynamic or more than `MAX_AXES`."""
     count = list_length(value)
     if count == DYNAMIC_INDEX:
         raise UnsupportedFormError(f"the number of {name} must be static")
@@ -228,7 +232,7 @@ def known_length(value: SSAValue, name: str) -> int:
 
 
 class SliceBounds(NamedTuple):
-    """What a slice takes along each of `axes`."""
+    """The bounds and steps of a slice along each of `axes`."""
 
     starts: tuple[int, ...]
     ends: tuple[int, ...]
@@ -237,9 +241,9 @@ class SliceBounds(NamedTuple):
 
 
 class MovementOp(NnOp, ABC):
-    """One tensor `input`, the same values in `result`, in another order or shape.
+    """Moves the values of `input` to another order or shape in `result`.
 
-    xDSL orders the operands of a subclass before those that it inherits, so each operation defines its own.
+    xDSL orders the operands of a subclass before inherited ones, so each operation defines its own.
     """
 
     ACCEPTS: ClassVar[Kind] = Kind.MOVED
@@ -248,10 +252,10 @@ class MovementOp(NnOp, ABC):
 
 @irdl_op_definition
 class ReshapeOp(MovementOp, Recomputable):
-    """The same elements in another shape (ONNX Reshape, Flatten): that of the result type.
+    """Reshapes a tensor to the shape of the result type (ONNX Reshape, Flatten).
 
-    Where the result type leaves more than one size open, `shape` gives all of them at run time: -1 stands for the size
-    that the others leave, 0 for the operand's size at the same place (with `allow_zero`: for no elements).
+    If the result type has more than one dynamic size, `shape` provides the sizes at run time: -1 is inferred from the
+    others, 0 copies the operand's size at the same index (with `allow_zero`, it is a size of 0).
     """
 
     name = "nn.reshape"
@@ -284,7 +288,7 @@ class ReshapeOp(MovementOp, Recomputable):
         return [TensorType(moved_element(element_of(self.input), surviving_axes(before, after)), after)]
 
     def specialized(self, known: KnownValue) -> Replacement | None:
-        """Without the operand `shape`, which the result type replaces as far as the operand's own sizes are known."""
+        """Drops the operand `shape` in favor of the result type, as far as the operand's own sizes are static."""
         sizes = known(self.shape)
         if sizes is None:
             return None
@@ -301,7 +305,7 @@ class ReshapeOp(MovementOp, Recomputable):
         )
 
     def _sizes(self, before: Sequence[int], sizes: Sequence[int]) -> list[int]:
-        """The sizes that the numbers of `shape` name; `DYNAMIC_INDEX` for one that they leave open."""
+        """Resolves the numbers of `shape` to sizes; unresolved ones become `DYNAMIC_INDEX`."""
         if any(size < -1 for size in sizes) or sizes.count(-1) > 1:
             raise VerifyException(f"sizes must be >= 0, with at most one -1, but got {list(sizes)}")
         copies_zero = not self.allow_zero.value.data
@@ -316,7 +320,7 @@ class ReshapeOp(MovementOp, Recomputable):
 
 
 class AxesOp(MovementOp, Recomputable, ABC):
-    """A movement along `axes`, a property or an operand."""
+    """A movement along `axes`, which is a property or an operand."""
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("axes",)
 
@@ -327,23 +331,23 @@ class AxesOp(MovementOp, Recomputable, ABC):
     axes = opt_prop_def(DenseArrayBase[IntegerType])
 
     def open_type(self, count: int) -> AnyTensor:
-        """The type with `count` sizes of which none is known."""
+        """Returns the type with `count` dynamic sizes."""
         return TensorType(moved_element(element_of(self.input), None), [DYNAMIC_INDEX] * count)
 
     def axis_count(self) -> int:
-        """How many axes the operand names."""
+        """The number of axes in the operand."""
         assert self.axes_value is not None
         return known_length(self.axes_value, "axes")
 
 
 @irdl_op_definition
 class SqueezeOp(AxesOp):
-    """Without the axes of size 1 that `axes` names, without all of them where it names none (ONNX Squeeze)."""
+    """Removes the axes of size 1 in `axes`, or all axes of size 1 without `axes` (ONNX Squeeze)."""
 
     name = "nn.squeeze"
 
     def squeezed_axes(self, shape: Sequence[int], axes: Array | None = None) -> tuple[int, ...]:
-        """The axes that go."""
+        """Returns the axes to remove."""
         named = self.integers("axes", axes)
         if named is None:
             if DYNAMIC_INDEX in shape:
@@ -366,12 +370,12 @@ class SqueezeOp(AxesOp):
 
 @irdl_op_definition
 class UnsqueezeOp(AxesOp):
-    """With an axis of size 1 at each place of the result that `axes` names (ONNX Unsqueeze)."""
+    """Inserts an axis of size 1 at each index of the result in `axes` (ONNX Unsqueeze)."""
 
     name = "nn.unsqueeze"
 
     def kept_axes(self, rank: int, axes: Array | None = None) -> tuple[int, ...]:
-        """The places in the result of the operand's axes, of which there are `rank`."""
+        """Returns the indices in the result of the operand's `rank` axes."""
         named = self.integers("axes", axes)
         if named is None:
             raise VerifyException("requires axes")
@@ -392,7 +396,7 @@ class UnsqueezeOp(AxesOp):
 
 @irdl_op_definition
 class TransposeOp(MovementOp):
-    """Axis `i` of the result is axis `permutation[i]` of the operand."""
+    """Permutes axes: axis `i` of the result is axis `permutation[i]` of the operand."""
 
     name = "nn.transpose"
 
@@ -415,7 +419,7 @@ class TransposeOp(MovementOp):
 
     @property
     def order(self) -> tuple[int, ...]:
-        """The permutation."""
+        """The permutation as a tuple of axes."""
         return values_of(self.permutation) or ()
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -424,7 +428,8 @@ class TransposeOp(MovementOp):
 
 @irdl_op_definition
 class SliceOp(MovementOp):
-    """Every `steps[i]`-th element from `starts[i]` to before `ends[i]` along `axes[i]`, negative numbers as in ONNX."""
+    """Takes every `steps[i]`-th element from `starts[i]` up to `ends[i]` along `axes[i]`; negative values as in
+    ONNX."""
 
     name = "nn.slice"
     PARAMETERS: ClassVar[tuple[str, ...]] = ("starts", "ends", "axes", "steps")
@@ -444,7 +449,7 @@ class SliceOp(MovementOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def bounds(self, *values: Array | None) -> SliceBounds:
-        """Starts, ends, axes and steps with the defaults filled in; `values` are those of the operands."""
+        """Returns starts, ends, axes and steps, defaults filled in; `values` are the constant operands."""
         given = dict(zip(self.PARAMETERS, values, strict=False))
         starts, ends, axes, steps = (self.integers(name, given.get(name)) for name in self.PARAMETERS)
         if starts is None or ends is None:
@@ -469,7 +474,7 @@ class SliceOp(MovementOp):
 
 @irdl_op_definition
 class ConcatOp(NnOp):
-    """Tensors one after the other along `axis`; quantized operands have one type, which the result has too."""
+    """Concatenates tensors along `axis`; quantized operands and the result must have one type."""
 
     name = "nn.concat"
     ACCEPTS: ClassVar[Kind] = Kind.MOVED
@@ -506,9 +511,9 @@ class ConcatOp(NnOp):
 
 @irdl_op_definition
 class SplitOp(NnOp):
-    """The parts of a tensor along `axis`, one result each, of the sizes `split` (ONNX Split).
+    """Splits a tensor along `axis` into one result per size in `split` (ONNX Split).
 
-    Without `split` all parts have one size; the last one is smaller where they cannot.
+    Without `split`, all parts have equal size, except for a possibly smaller last one.
     """
 
     name = "nn.split"
@@ -524,7 +529,7 @@ class SplitOp(NnOp):
     split = opt_prop_def(DenseArrayBase[IntegerType])
 
     def part_sizes(self, size: int, split: Array | None = None) -> tuple[int, ...]:
-        """The sizes of the parts of an axis of `size` elements; `split` is the operand's value."""
+        """Returns the sizes of the parts of an axis of `size` elements; `split` is the operand's value."""
         return split_sizes(size, self.integers("split", split), len(self.parts))
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -540,7 +545,7 @@ class SplitOp(NnOp):
 
 
 class BlocksOp(MovementOp, ABC):
-    """Blocks of `block_size` squared elements of an image `[N, C, H, W]`, moved between space and channels."""
+    """Moves blocks of `block_size` by `block_size` elements of an image `[N, C, H, W]` between space and channels."""
 
     input = operand_def(TensorType)
     result = result_def(TensorType)
@@ -552,17 +557,17 @@ class BlocksOp(MovementOp, ABC):
 
     @property
     def block(self) -> int:
-        """The edge of a block."""
+        """The edge length of a block."""
         return self.block_size.value.data
 
     @property
     def is_depth_outer(self) -> bool:
-        """Whether a channel of the deep side is numbered by its place in the block first: DCR."""
+        """Whether the position in the block is the outer part of the deep channel index (mode DCR)."""
         return self.mode.data == "DCR"
 
     @abstractmethod
     def moved_sizes(self, channels: int, height: int, width: int) -> tuple[int, ...]:
-        """Channels, height and width of the result."""
+        """Returns channels, height and width of the result."""
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         shape = shape_of(self.input)
@@ -577,7 +582,7 @@ class BlocksOp(MovementOp, ABC):
 
 @irdl_op_definition
 class DepthToSpaceOp(BlocksOp):
-    """Channels spread over blocks of space (ONNX DepthToSpace)."""
+    """Moves channels to blocks of space (ONNX DepthToSpace)."""
 
     name = "nn.depth_to_space"
 
@@ -588,7 +593,7 @@ class DepthToSpaceOp(BlocksOp):
 
 @irdl_op_definition
 class SpaceToDepthOp(BlocksOp):
-    """Blocks of space gathered into channels (ONNX SpaceToDepth)."""
+    """Moves blocks of space to channels (ONNX SpaceToDepth)."""
 
     name = "nn.space_to_depth"
 

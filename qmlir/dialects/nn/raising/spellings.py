@@ -1,8 +1,8 @@
-"""What a float value computes, however a model spells it: polynomials, products, sums and means of rows, roots.
+"""Matchers for the ways in which models spell a function: polynomials, products, row sums and means, roots.
 
 Exporters write one function in many ways: a square as a product or a power, a quotient as a product with a reciprocal,
-a reduction that keeps its axes or one that loses them and is reshaped. Each reading here takes all of them; it
-holds for real numbers, and for floats to within rounding.
+a reduction that keeps its axes, or one that drops them and is reshaped. Each matcher accepts all of these. Results
+are equal over the real numbers, and for floats up to rounding.
 """
 
 import math
@@ -33,19 +33,20 @@ from qmlir.dialects.nn.reduction.ops import ReduceMeanOp, ReduceOp, ReduceSumOp,
 from qmlir.ir.builtin_types import element_of, shape_of
 
 TOLERANCE = 4e-7
-"""The relative difference of constants that are the same number: they were rounded to f32, some of them twice."""
+"""The relative tolerance for constants that denote the same number: f32 rounding, some of them rounded twice."""
 
 _LARGEST_NUMBER = 4096
-"""The most elements of a constant that are searched for one repeated number."""
+"""The size limit of a constant that is searched for one repeated number."""
 
 
 def giver(value: SSAValue) -> Operation | None:
-    """The operation that computes `value`."""
+    """Returns the operation that defines `value`; `None` for a block argument."""
     return value.op if isinstance(value, OpResult) else None
 
 
 def above(root: Operation, most: int) -> list[Operation]:
-    """The operations that `root` is computed from, itself first, the nearest first: `most` of them, and constants."""
+    """Returns at most `most` operations that `root` is computed from, in breadth-first order from itself, and
+    constants."""
     found = [root]
     left = most - 1
     for each in found:
@@ -59,12 +60,12 @@ def above(root: Operation, most: int) -> list[Operation]:
 
 
 def is_close(number: float, wanted: float) -> bool:
-    """Whether a constant is the number `wanted`."""
+    """Whether a constant equals `wanted` up to `TOLERANCE`."""
     return math.isclose(number, wanted, rel_tol=TOLERANCE)
 
 
 def number(value: SSAValue) -> float | None:
-    """The f32 number that a constant repeats, or is."""
+    """Returns the f32 number of a constant whose elements are all equal."""
     constant = constant_of(value)
     if constant is None or not isinstance(element_of(value), Float32Type):
         return None
@@ -75,7 +76,7 @@ def number(value: SSAValue) -> float | None:
 
 
 def _with_number(op: Operation) -> tuple[SSAValue, float] | None:
-    """The other operand of a commutative operation with a number, and the number."""
+    """Returns the other operand of a commutative operation with a number, and the number."""
     for value, other in (op.operands, op.operands[::-1]):
         if (found := number(other)) is not None:
             return value, found
@@ -85,7 +86,7 @@ def _with_number(op: Operation) -> tuple[SSAValue, float] | None:
 # --- Functions of one value -------------------------------------------------------------------------------------------
 
 Polynomial = Mapping[tuple[int, ...], float]
-"""The coefficient of each product of powers of some values."""
+"""A polynomial: the coefficient of each product of powers, keyed by the exponents of the variables."""
 
 _DEGREE = 4
 
@@ -100,7 +101,8 @@ def _product(left: Polynomial, right: Polynomial) -> Polynomial:
 
 
 def polynomial(value: SSAValue, variables: Sequence[SSAValue], depth: int = 8) -> Polynomial | None:
-    """`value` as a polynomial of `variables`; `None` where it is none, or spelled at greater depth."""
+    """Returns `value` as a polynomial of `variables`; `None` if it is not one, or its expression is deeper than
+    `depth`."""
     constant = (0,) * len(variables)
     if value in variables:
         place = variables.index(value)
@@ -125,7 +127,7 @@ def polynomial(value: SSAValue, variables: Sequence[SSAValue], depth: int = 8) -
 
 
 def _scaled(op: DivOp | PowOp, left: Polynomial, constant: tuple[int, ...]) -> Polynomial | None:
-    """A polynomial over a number, or to the power of a small one."""
+    """Matches a polynomial divided by a number, or raised to a small power."""
     known = number(op.operands[1])
     if not known:
         return None
@@ -148,7 +150,7 @@ def is_polynomial(value: SSAValue, variables: Sequence[SSAValue], wanted: Polyno
 
 
 def clipped(value: SSAValue) -> tuple[SSAValue, float] | None:
-    """What is kept between 0 and a number, and the number."""
+    """Matches a value clipped to `[0, number]`; returns the value and the number."""
     op = giver(value)
     if isinstance(op, ClipOp) and op.minimum is not None and op.maximum is not None:
         low, high = op.minimum.value.data, op.maximum.value.data
@@ -164,7 +166,7 @@ def clipped(value: SSAValue) -> tuple[SSAValue, float] | None:
 
 
 def not_below(value: SSAValue) -> tuple[SSAValue, float] | None:
-    """The larger one of a value and a number: the value, and the number."""
+    """Matches the maximum of a value and a number; returns both."""
     op = giver(value)
     if isinstance(op, ReluOp):
         return op.input, 0.0
@@ -174,7 +176,7 @@ def not_below(value: SSAValue) -> tuple[SSAValue, float] | None:
 
 
 def power(value: SSAValue) -> tuple[SSAValue, float] | None:
-    """A value and the power to which it is raised: a square, a root, a reciprocal."""
+    """Matches a power (square, root, reciprocal, …); returns its base and exponent."""
     op = giver(value)
     if isinstance(op, SqrtOp):
         return op.input, 0.5
@@ -193,7 +195,7 @@ def power(value: SSAValue) -> tuple[SSAValue, float] | None:
 
 
 def _is_reshaped_by_units(op: Operation) -> bool:
-    """Whether a movement only adds and takes away axes of size 1."""
+    """Whether a data-movement operation only adds and removes axes of size 1."""
     if isinstance(op, AxesOp):
         return op.is_known("axes")
     if not isinstance(op, ReshapeOp):
@@ -203,7 +205,7 @@ def _is_reshaped_by_units(op: Operation) -> bool:
 
 
 def row(value: SSAValue) -> SSAValue:
-    """What `value` is without axes of size 1 that were added, without repeats, and without a bound that is none."""
+    """Strips added axes of size 1, broadcasts, and a maximum with minus infinity from `value`."""
     while (op := giver(value)) is not None:
         if isinstance(op, ExpandOp) or _is_reshaped_by_units(op):
             value = op.operands[0]
@@ -216,51 +218,51 @@ def row(value: SSAValue) -> SSAValue:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of `data` along `axes`, each of which has one number in what a reduction gives."""
+    """The rows of `data` along `axes`; a reduction maps each row to one number."""
 
     data: SSAValue
     axes: tuple[int, ...]
 
     @staticmethod
     def of(op: ReduceOp) -> "Rows | None":
-        """What `op` reduces, where its axes are known."""
+        """Returns the rows that `op` reduces; `None` if its axes are not constant."""
         if not op.is_known("axes"):
             return None
         return Rows(op.input, tuple(sorted(op.reduced_axes(len(shape_of(op.input))))))
 
     @property
     def count(self) -> int | None:
-        """How many elements a row has, where that is known."""
+        """The number of elements of a row; `None` if it is dynamic."""
         sizes = [shape_of(self.data)[axis] for axis in self.axes]
         return None if DYNAMIC_INDEX in sizes else math.prod(sizes)
 
     @property
     def is_trailing(self) -> bool:
-        """Whether the rows are the last axes."""
+        """Whether the rows span the last axes."""
         rank = len(shape_of(self.data))
         return bool(self.axes) and self.axes == tuple(range(rank - len(self.axes), rank))
 
     def fits(self, value: SSAValue) -> bool:
-        """Whether a number of `value` stands beside the row that it belongs to, when both are broadcast."""
+        """Whether broadcasting aligns each number in `value` with its row."""
         op = giver(value)
         shape, sizes = shape_of(op.operands[0] if isinstance(op, ExpandOp) else value), shape_of(self.data)
         kept = [1 if axis in self.axes else size for axis, size in enumerate(sizes)]
         return len(shape) <= len(sizes) and [1] * (len(sizes) - len(shape)) + list(shape) == kept
 
     def reduces(self, value: SSAValue, kind: type[ReduceOp]) -> bool:
-        """Whether `value` is what `kind` gives of the rows, and stands beside them."""
+        """Whether `value` is the reduction `kind` of the rows, and aligns with them."""
         op = giver(row(value))
         return isinstance(op, kind) and Rows.of(op) == self and self.fits(value)
 
 
 def summed(value: SSAValue) -> Rows | None:
-    """The rows whose sums `value` has."""
+    """Returns the rows whose sums are `value`."""
     op = giver(row(value))
     return Rows.of(op) if isinstance(op, ReduceSumOp) else None
 
 
 def averaged(value: SSAValue) -> Rows | None:
-    """The rows whose means `value` has: sums over the number of elements may be spelled out."""
+    """Returns the rows whose means are `value`, also if spelled as sums over the number of elements."""
     op = giver(row(value))
     if isinstance(op, ReduceMeanOp):
         return Rows.of(op)
@@ -276,19 +278,19 @@ def averaged(value: SSAValue) -> Rows | None:
 
 
 def sums_of_squares(value: SSAValue) -> Rows | None:
-    """The rows whose sums of squares `value` has."""
+    """Returns the rows whose sums of squares are `value`."""
     op = giver(row(value))
     return Rows.of(op) if isinstance(op, ReduceSumSquareOp) else squares(summed(value))
 
 
 def squares(reduced: Rows | None) -> Rows | None:
-    """The rows whose elements are squared in those of `reduced`."""
+    """Returns the rows whose squares are the rows `reduced`."""
     squared = None if reduced is None else power(reduced.data)
     return Rows(squared[0], reduced.axes) if reduced is not None and squared is not None and squared[1] == 2 else None
 
 
 def is_centred(value: SSAValue, rows: Rows) -> bool:
-    """Whether `value` is the data less the means of its rows."""
+    """Whether `value` is the data minus the means of its rows."""
     op = giver(value)
     return isinstance(op, SubOp) and op.lhs is rows.data and averaged(op.rhs) == rows and rows.fits(op.rhs)
 
@@ -298,7 +300,7 @@ def is_centred(value: SSAValue, rows: Rows) -> bool:
 
 @dataclass
 class Product:
-    """The factors of a value: constants, powers of numbers of rows, and everything else."""
+    """The factors of a value: constants, powers of row statistics, and all others."""
 
     rows: Rows
     constants: list[SSAValue] = field(default_factory=list[SSAValue])
@@ -307,12 +309,13 @@ class Product:
 
     @staticmethod
     def of(value: SSAValue, rows: Rows) -> "Product | None":
-        """The factors of `value`, the data of `rows` and what is no product one each; `None` where rows do not fit."""
+        """Returns the factors of `value`, which may be the data of `rows` itself; `None` if a factor does not fit the
+        rows."""
         found = Product(rows)
         return found if found._add(value, 1.0, is_beside=False) else None
 
     def _add(self, value: SSAValue, exponent: float, *, is_beside: bool) -> bool:
-        """Take `value` to the power of `exponent` in; `is_beside`: it is known to stand beside its row."""
+        """Adds the factor `value` to the power of `exponent`; `is_beside`: it is known to align with its row."""
         if constant_of(value) is not None:
             self.constants.append(value)
             return exponent == 1
@@ -338,7 +341,7 @@ class Product:
 
 
 def terms(value: SSAValue, most: int = 3) -> Iterator[tuple[SSAValue, bool]]:
-    """The terms of a sum, each with whether it is added; a value that is not a sum is its only term."""
+    """Yields the terms of a sum, each with whether it is added; a value that is not a sum is its only term."""
     queue = [(value, True)]
     while queue:
         term, is_added = queue.pop(0)
@@ -353,5 +356,5 @@ def terms(value: SSAValue, most: int = 3) -> Iterator[tuple[SSAValue, bool]]:
 
 
 def one_axis(rows: Rows | None) -> int | None:
-    """The axis of rows along one."""
+    """Returns the normalized axis of rows along a single axis; `None` otherwise."""
     return normalized_axis(rows.axes[0], len(shape_of(rows.data))) if rows is not None and len(rows.axes) == 1 else None

@@ -1,4 +1,4 @@
-"""Decompositions of the family `recurrent` into components."""
+"""Decompositions of recurrent layers into component operations."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ from qmlir.text.elements import dense_dtype
 
 
 def _in_memory(value: SSAValue) -> ConstantOp | None:
-    """The constant that `value` is, where its numbers are at hand."""
+    """Returns the constant that defines `value`, if its elements are in memory and floats or quantized."""
     constant = value.op if isinstance(value, OpResult) else None
     if not isinstance(constant, ConstantOp) or not isinstance(constant.value, DenseIntOrFPElementsAttr):
         return None
@@ -52,7 +52,7 @@ def _stored_as(element: StoredType) -> tuple[Attribute, int, int]:
 
 @dataclass
 class DirectionWeights:
-    """Slices of the weights of one direction; those of a constant are constants, and nothing is left to compute."""
+    """Slices of the weights of one direction; slices of constants are folded to constants."""
 
     op: ops.Layer
     parts: Parts
@@ -64,9 +64,9 @@ class DirectionWeights:
         return self.parts.add(self.prefix + role, constant).result
 
     def _element(self, role: str, source: ConstantOp) -> Attribute:
-        """The element type of a slice of a constant: the constant's, or for stored integers that of the components.
+        """Returns the element type of a constant's slice: its own, or for stored integers the one in `components`.
 
-        Raises `VerifyException` where the components have none, or one with another storage.
+        Raises `VerifyException` if `components` has no type for it, or one with another storage.
         """
         own = element_of(source.result)
         if not isinstance(own, StoredType):
@@ -85,7 +85,8 @@ class DirectionWeights:
         return given
 
     def _sum(self, role: str, source: ConstantOp, first: Array, second: Array) -> SSAValue:
-        """The sum of two slices of a constant; of stored integers exactly, they have one type."""
+        """Returns the sum of two slices of a constant; for stored integers the sum must be exact in their common
+        type."""
         element = self._element(role, source)
         if not isinstance(element, UniformQuantizedType):
             return self._constant(role, source, (first + second).astype(first.dtype, copy=False))
@@ -95,7 +96,8 @@ class DirectionWeights:
         return self._constant(role, source, total.astype(first.dtype))
 
     def rows(self, role: str, value: SSAValue, number: int) -> SSAValue:
-        """The `number`-th run of `hidden_size` rows of `[D, rows, …]`, without the first axis."""
+        """Returns rows `number * hidden_size` to `(number + 1) * hidden_size` of `[D, rows, …]`, without the first
+        axis."""
         size = self.op.hidden_size.value.data
         start = number * size
         if (constant := _in_memory(value)) is not None:
@@ -107,7 +109,7 @@ class DirectionWeights:
         return self.parts.add(self.prefix + role, ReshapeOp(part, shape_of(part)[1:])).result
 
     def bias_sum(self, role: str, bias: SSAValue, number: int) -> SSAValue:
-        """The sum of the biases of `W` and `R` for one gate."""
+        """Returns the sum of the biases of `W` and `R` for one gate."""
         size, gates = self.op.hidden_size.value.data, self.op.GATES
         if (constant := _in_memory(bias)) is not None:
             first, second = constant.array[self.way].reshape(2, gates, size)[:, number]
@@ -117,7 +119,7 @@ class DirectionWeights:
         return self.parts.add(self.prefix + role, AddOp(of_input, of_recurrence)).result
 
     def direction(self, role: str, value: SSAValue) -> SSAValue:
-        """This direction of `[D, …]`, as `[1, …]`."""
+        """Returns the slice `[1, …]` of `[D, …]` for this direction."""
         bounds = {"starts": [self.way], "ends": [self.way + 1]}
         return self.parts.add(self.prefix + role, build(SliceOp, [value], bounds)).result
 
@@ -132,7 +134,7 @@ _OPERATIONS: dict[str, tuple[type[UnaryOp], tuple[str, ...]]] = {
     "Elu": (EluOp, ("alpha",)),
     "HardSigmoid": (HardSigmoidOp, ("alpha", "beta")),
 }
-"""Activation functions that are operations, and the parameters that are their properties."""
+"""Activation functions that are single operations, and the parameters that become their properties."""
 
 
 def _affine(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
@@ -147,7 +149,7 @@ def _scaled_tanh(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -
 
 
 def _thresholded_relu(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
-    # Unlike nn.thresholded_relu it keeps the threshold itself: so ONNX's layers have it.
+    # Unlike `nn.thresholded_relu`, ONNX's recurrent layers keep a value equal to the threshold.
     threshold = scalar(parts, f"{gate}/threshold", chosen.alpha or 0.0, x)
     passes = parts.add(f"{gate}/passes", GreaterOrEqualOp(x, threshold)).result
     zero = scalar(parts, f"{gate}/zero", 0.0, x)
@@ -162,7 +164,7 @@ _SPELLED_OUT: dict[str, Callable[[Parts, str, SSAValue, ops.Activation], SSAValu
 
 
 def activated(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
-    """An activation function of `x`, its parts in roles that begin with `gate`."""
+    """Builds an activation function of `x`; the roles of its parts begin with `gate`."""
     if chosen.name in _SPELLED_OUT:
         return _SPELLED_OUT[chosen.name](parts, gate, x, chosen)
     operation, names = _OPERATIONS[chosen.name]
@@ -170,59 +172,58 @@ def activated(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> S
     return parts.add(f"{gate}/{operation.name.partition('.')[2]}", build(operation, [x], properties)).results[0]
 
 
-# Recurrent layers, unrolled over time: each gate has parts of its own, with one role for all time steps.
+# Recurrent layers, unrolled over time: each gate has separate parts, with one role for all time steps.
 #
-#     forget_gate/input_matmul        W_f x for the whole sequence, a step taken by `forget_gate/input_step`
-#     forget_gate/bias_add            the biases of W and R, which are one constant where both are constants
+#     forget_gate/input_matmul        W_f x for the whole sequence; `forget_gate/input_step` extracts one step
+#     forget_gate/bias_add            the biases of W and R, folded if both are constants
 #     forget_gate/recurrence_matmul   R_f h
-#     forget_gate/sum                 then `peephole_mul`, `peephole_sum` and `clip`, where there are such
+#     forget_gate/sum                 then `peephole_mul`, `peephole_sum` and `clip`, if the layer has them
 #     forget_gate/sigmoid             or another activation function
 #
-# The states are `cell/…` and `hidden/…`; the second direction of a bidirectional layer has all of this after
-# `backward/`. With a type for `hidden/rounded` among the components, the products read the hidden state in that
-# type, to which a part rounds it; without, they read it as it is. Lengths are masks: after its end a sequence keeps
-# its state, and its hidden states are 0. States are `[1, N, H]`, so that no step needs a reshape; an initial state
-# that is left out is a zero of `[1, 1, H]`.
+# The states are `cell/…` and `hidden/…`; the second direction of a bidirectional layer prefixes all roles with
+# `backward/`. If `components` has a type for `hidden/rounded`, a part rounds the hidden state to that type before the
+# products read it. Lengths become masks: after its end a sequence keeps its state, and its hidden states are 0. States
+# are `[1, N, H]`, so that no step needs a reshape; an omitted initial state is a zero of `[1, 1, H]`.
 #
-# If the length is open, the parts are an excerpt: those of two steps, one of which takes the initial states. More
-# steps have no other roles and types. So it is for a sequence of more than `UNROLLED` steps, if the caller takes an
+# If the length is dynamic, the parts are an excerpt of two steps, one of which reads the initial states: further steps
+# have the same roles and types. The same applies to sequences of more than `UNROLLED` steps, if the caller accepts an
 # excerpt.
 
 State = tuple[SSAValue, ...]
-"""The hidden state, then that of the cell."""
+"""The hidden state, followed by the cell state of an LSTM."""
 
 
 EXCERPT = 2
-"""The steps of an excerpt: one that takes the initial states, and one that takes those of a step."""
+"""The steps of an excerpt: one that reads the initial states, and one that reads the states of the previous step."""
 
 ROUNDED = "hidden/rounded"
-"""The role of the hidden state as its products read it, where that has a type of its own."""
+"""The role of the hidden state as the products read it, if that has a separate type."""
 
 RECURRENCE = "recurrence_matmul"
-"""The end of the roles of products that read the hidden state."""
+"""The suffix of the roles of products that read the hidden state."""
 
 CELLS = ("cell/sum", "cell/kept")
-"""The roles of what an LSTM carries from step to step besides its output."""
+"""The roles of the cell states that an LSTM carries from step to step."""
 
 
 class AtPlace(Protocol):
-    """What belongs to each place of the sequence."""
+    """A value for each position of the sequence."""
 
     def __getitem__(self, place: int, /) -> SSAValue: ...
 
 
 def prefix_of(way: int) -> str:
-    """What the roles of a direction begin with: 0 is the first one of a layer."""
+    """Returns the role prefix of a direction; 0 is the first direction of a layer."""
     return "backward/" if way else ""
 
 
 class StepParts(NamedTuple):
-    """One step of a walk among the parts of a layer."""
+    """The range of a layer's parts that belongs to one time step."""
 
     place: int
     start: int
     end: int
-    """The parts from `start` up to `end` are those of the step."""
+    """The end of the range: parts `start` to `end - 1` belong to the step."""
 
     before: State
     after: State
@@ -231,26 +232,26 @@ class StepParts(NamedTuple):
 
 @dataclass
 class Direction:
-    """One walk through the sequence: what its gates are made of, and what they take at each place of it."""
+    """One direction of a layer: builds its gates and their inputs at each position of the sequence."""
 
     op: ops.Layer
     parts: Parts
     way: int
     dynamic: DynamicProducts = field(default_factory=DynamicProducts)
-    """What is known of products whose factors are quantized when they run."""
+    """Builds products whose factors are quantized at run time."""
 
     splits: list[SplitOp] = field(default_factory=list[SplitOp])
-    """The parts that cut a sequence into its places."""
+    """The parts that split a sequence into its positions."""
 
     running_at: list[SSAValue] = field(default_factory=list[SSAValue])
-    """For each place, which sequences reach it, if the layer has lengths."""
+    """For each position, the mask of sequences that reach it, if the layer has lengths."""
 
     taken: list[StepParts] = field(default_factory=list[StepParts])
     """The steps in the order of the walk."""
 
     @property
     def prefix(self) -> str:
-        """What the roles of this direction begin with."""
+        """The prefix of the roles of this direction."""
         return prefix_of(self.way)
 
     @property
@@ -260,11 +261,11 @@ class Direction:
 
     @property
     def steps(self) -> int:
-        """The length of the sequence, or of the excerpt of one."""
+        """The length of the sequence, or of the excerpt."""
         return EXCERPT if self.parts.is_excerpt else shape_of(self.op.data)[0]
 
     def at_steps(self, role: str, value: SSAValue) -> AtPlace:
-        """`[1, N, H]` of `[T, N, H]` for each place."""
+        """Splits `[T, N, H]` into `[1, N, H]` for each position."""
         if self.steps == 1:
             return [value]
         split = build(SplitOp, [value], {"axis": 0}, results=self.steps)
@@ -277,7 +278,7 @@ class Direction:
         return list(split.results)
 
     def running(self, column: SSAValue) -> AtPlace:
-        """Whether the sequences of the lengths `column`, `[1, N, 1]`, reach each place."""
+        """Returns, for each position, the mask of sequences that reach it; `column` has the lengths, `[1, N, 1]`."""
         self.running_at = [self.runs(self.number(place), column) for place in range(self.steps)]
         return self.running_at
 
@@ -291,7 +292,7 @@ class Direction:
         return self.parts.add(self.prefix + role, op).results[0]
 
     def projected(self, gate: str, number: int, bias: SSAValue | None) -> AtPlace:
-        """A gate's `W x + b` at each step, `[1, N, H]`."""
+        """Returns a gate's `W x + b` at each step, `[1, N, H]`."""
         weight = self.rows(f"{gate}/input_weight", self.op.weight, number)
         value = self.product(f"{gate}/input_matmul", self.op.data, weight)
         if bias is not None:
@@ -299,21 +300,21 @@ class Direction:
         return self.at_steps(f"{gate}/input_step", value)
 
     def biases(self, gate: str, number: int) -> SSAValue | None:
-        """The sum of both biases of a gate."""
+        """Returns the sum of both biases of a gate."""
         return None if self.op.bias is None else self.weights.bias_sum(f"{gate}/bias", self.op.bias, number)
 
     def recurrence(self, gate: str, number: int) -> SSAValue:
         return self.rows(f"{gate}/recurrence_weight", self.op.recurrence, number)
 
     def rows(self, role: str, value: SSAValue, number: int) -> SSAValue:
-        """The `number`-th run of `hidden_size` rows of the weights of this direction."""
+        """Returns the `number`-th run of `hidden_size` rows of this direction's weights."""
         if isinstance(self.op, ops.DynamicLstmOp):
             size = self.op.hidden_size.value.data
             return self.dynamic.rows(self, role, value, (self.way, number * size, size))
         return self.weights.rows(role, value, number)
 
     def product(self, role: str, value: SSAValue, weight: SSAValue) -> SSAValue:
-        """`value` times the rows of `weight`."""
+        """Multiplies `value` by the rows of `weight`."""
         if isinstance(self.op, ops.DynamicLstmOp):
             return self.dynamic.product(self, role, value, weight)
         return self.add(role, MatMulOp(value, weight, True))
@@ -331,19 +332,19 @@ class Direction:
         return activated(self.parts, f"{self.prefix}{gate}", value, self.function(number))
 
     def read(self, hidden: SSAValue) -> SSAValue:
-        """The hidden state as its products read it."""
+        """Returns the hidden state as the products read it, rounded if `components` says so."""
         if f"{self.prefix}{ROUNDED}" not in components_of(self.op):
             return hidden
         return self.add(ROUNDED, ClipOp.unbounded(hidden))
 
     def sum(self, gate: str, step: SSAValue, state: SSAValue, weight: SSAValue) -> SSAValue:
-        """`W x + b + R h` of a gate at one step."""
+        """Returns `W x + b + R h` of a gate at one step."""
         product = self.product(f"{gate}/{RECURRENCE}", state, weight)
         return self.add(f"{gate}/sum", AddOp(step, product))
 
 
 Step = Callable[[int, State], State]
-"""The state after the step at a place of the sequence, from the state before."""
+"""Computes the state after the step at a position, from the state before."""
 
 
 def _rnn(op: ops.RnnOp, walk: Direction) -> Step:
@@ -440,7 +441,7 @@ def _gru(op: ops.GruOp, walk: Direction) -> Step:
 
 
 def initial_state(walk: Direction, name: str) -> SSAValue:
-    """The state that a direction begins with."""
+    """Returns the initial state of a direction."""
     given: SSAValue | None = getattr(walk.op, f"initial_{name}")
     if given is not None:
         return given if walk.op.directions == 1 else walk.weights.direction(f"{name}/initial", given)
@@ -452,7 +453,7 @@ def initial_state(walk: Direction, name: str) -> SSAValue:
 
 @dataclass
 class Mask:
-    """Where the sequences have ended: `[1, N, 1]` for each place."""
+    """The masks of sequences that have not ended, `[1, N, 1]` for each position."""
 
     walk: Direction
     zero: SSAValue
@@ -460,7 +461,7 @@ class Mask:
 
     @staticmethod
     def of(walk: Direction) -> "Mask | None":
-        """What holds for the lengths of a layer that has some."""
+        """Returns the masks for the layer's lengths; `None` if it has none."""
         lengths = walk.op.lengths
         if lengths is None:
             return None
@@ -469,7 +470,7 @@ class Mask:
         return Mask(walk, scalar(walk.parts, f"{walk.prefix}hidden/zero", 0.0, walk.op.data), runs)
 
     def kept(self, place: int, new: State, old: State) -> State:
-        """The state after the step: the old one of a sequence that has ended."""
+        """Returns the state after a step; a sequence that has ended keeps its old state."""
         names = ("hidden/kept", "cell/kept")
         return tuple(
             self.walk.add(name, build(WhereOp, [self.runs[place], after, before]))
@@ -477,7 +478,7 @@ class Mask:
         )
 
     def output(self, place: int, hidden: SSAValue) -> SSAValue:
-        """The hidden state of a step as the sequence has it: 0 after the end."""
+        """Returns the hidden state of a step in the output sequence: 0 after the end."""
         return self.walk.add("hidden/output", build(WhereOp, [self.runs[place], hidden, self.zero]))
 
 
@@ -486,7 +487,7 @@ def _joined(parts: Parts, role: str, values: Sequence[SSAValue], axis: int) -> S
 
 
 def _with_direction(whole: SSAValue, *, is_open: bool) -> ReshapeOp | UnsqueezeOp:
-    """`[T, 1, N, H]` of `[T, N, H]`."""
+    """Reshapes `[T, N, H]` to `[T, 1, N, H]`."""
     if is_open:
         return build(UnsqueezeOp, [whole], {"axes": [1]})
     steps, *state = shape_of(whole)
@@ -494,13 +495,13 @@ def _with_direction(whole: SSAValue, *, is_open: bool) -> ReshapeOp | UnsqueezeO
 
 
 class Walk(NamedTuple):
-    """How a layer walks: `make(op, direction)` gives its step, with states of these names."""
+    """The recurrence of a layer: `make(op, direction)` returns its step function, for states of these names."""
 
     make: Callable[..., Step]
     states: tuple[str, ...]
 
     def step(self, direction: Direction) -> Callable[[int, State], tuple[State, SSAValue]]:
-        """The state after a place, and the hidden state that the sequence has there."""
+        """Returns a function that computes the new state and the output hidden state at a position."""
         take, mask = self.make(direction.op, direction), Mask.of(direction)
 
         def step(place: int, state: State) -> tuple[State, SSAValue]:
@@ -514,7 +515,7 @@ class Walk(NamedTuple):
 
 
 def unrolled(walk: Walk, walked: list[Direction] | None = None) -> Decompose:
-    """The decomposition of a layer into the parts of all its steps; its directions are added to `walked`."""
+    """Returns the decomposition of a layer into the parts of all its steps; appends its directions to `walked`."""
 
     def decompose(op: ops.Layer, parts: Parts) -> Results:
         width = shape_of(op.data)[2]
@@ -553,6 +554,6 @@ WALKS: dict[type[Operation], Walk] = {
     ops.GruOp: Walk(_gru, ("hidden",)),
     ops.DynamicLstmOp: Walk(_lstm, ("hidden", "cell")),
 }
-"""How each layer walks."""
+"""The recurrence of each layer class."""
 
 COMPOSITES: dict[type[Operation], Decompose] = {operation: unrolled(walk) for operation, walk in WALKS.items()}

@@ -1,8 +1,8 @@
-"""Recurrent layers (ONNX RNN, LSTM, GRU), composites whose gates are profiled and quantized one by one when decomposed.
+"""Recurrent layers (ONNX RNN, LSTM, GRU): composites whose gates are profiled and quantized separately.
 
-Sequences are `[T, N, I]` (batch second); weights hold the directions first: `W [D, G*H, I]`, `R [D, G*H, H]`, bias
+Sequences are `[T, N, I]` (batch second). Weights have the directions first: `W [D, G*H, I]`, `R [D, G*H, H]`, bias
 `[D, 2*G*H]` (that of `W`, then that of `R`), with gates in ONNX's order (`i, o, f, c` for the LSTM, `z, r, h` for the
-GRU). `lengths [N]` holds where each sequence ends: the hidden states after its end are 0.
+GRU). `lengths [N]` holds the length of each sequence: the hidden states after its end are 0.
 """
 
 from abc import ABC
@@ -41,11 +41,11 @@ from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
-"""ONNX's names of the ways through a sequence: for each result, whether it walks from the end."""
+"""ONNX's names of the directions: for each direction of the layer, whether it runs backward."""
 
 
 class Activation(NamedTuple):
-    """An activation function and its parameters; `None` for one that it does not have."""
+    """An activation function and its parameters, `None` for those that it lacks."""
 
     name: str
     alpha: float | None = None
@@ -68,28 +68,28 @@ ACTIVATIONS: dict[str, Activation] = {
         Activation("Softplus"),
     )
 }
-"""The activation functions of ONNX's recurrent layers by name, with the parameters that hold where none are given.
+"""The activation functions of ONNX's recurrent layers by name, with their default parameters.
 
-They are those of ONNX's operators of the same name; `Affine` and `ScaledTanh`, which ONNX has not, are then the plain
-`x` and `tanh(x)`.
+The defaults are those of the ONNX operators of the same name. `Affine` and `ScaledTanh`, which have no operator,
+default to `x` and `tanh(x)`.
 """
 
 
 class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
-    """A layer that walks a sequence with a hidden state of `hidden_size` elements.
+    """A recurrent layer with a hidden state of `hidden_size` elements.
 
-    A quantized layer is its parts, whose types `components` has; weights whose gates have types of their own, which
-    `components` has too, are `!quant.any`.
-
-    `activations` names the functions of each direction, one after another, where they are not the layer's own;
-    `activation_alpha` and `activation_beta` then have a number for each, those that a function does not have ignored.
-    What the activation function of a gate is applied to is clipped to `[-clip, clip]`.
-    xDSL orders the operands of a subclass before those that it inherits, so layers of other operands define them all.
+    A quantized layer computes its parts, whose types are in `components`. If the gates of a weight have separate types
+    (also in `components`), the weight is `!quant.any`.
+    `activations` names the functions of each direction, one direction after the other; the default depends on the
+    layer.
+    `activation_alpha` and `activation_beta` then hold one number for each, ignored by functions without that parameter.
+    The input of a gate's activation function is clipped to `[-clip, clip]`.
+    xDSL orders the operands of a subclass before inherited ones, so layers with other operands redefine all of them.
     """
 
     GATES: ClassVar[int]
     FUNCTIONS: ClassVar[tuple[str, ...]]
-    """The activation functions of one direction."""
+    """The default activation functions of one direction."""
 
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
         {"weight": Slot.WEIGHT, "recurrence": Slot.WEIGHT, "bias": Slot.BIAS, "lengths": None}
@@ -114,7 +114,7 @@ class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
         return FloatCause.DYNAMIC_LENGTH.reason()
 
     def multiply_adds(self) -> int:
-        """`W x + R h` of all gates at every step, in every direction."""
+        """Returns the multiply-adds of `W x + R h` for all gates, steps and directions."""
         weight = self.operands[1]  # each layer defines its operands, in this order
         steps, batch, width = shape_of(self.operands[0])
         hidden = self.hidden_size.value.data
@@ -123,33 +123,33 @@ class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
 
     @property
     def computed_gates(self) -> int:
-        """The number of gates that have products of their own."""
+        """The number of gates with separate products."""
         return self.GATES
 
     @property
     def is_open(self) -> bool:
-        """Whether the length of the sequence is not known."""
+        """Whether the sequence length is dynamic."""
         return shape_of(self.operands[0])[0] == DYNAMIC_INDEX
 
     @property
     def is_long(self) -> bool:
-        """Whether the sequence has a known length of more than `UNROLLED` steps."""
+        """Whether the sequence has a static length of more than `UNROLLED` steps."""
         return shape_of(self.operands[0])[0] > UNROLLED
 
     @property
     def walks(self) -> tuple[bool, ...]:
-        """For each direction, whether it walks the sequence from its end."""
+        """For each direction, whether it processes the sequence backward."""
         name = self.direction.data
         check_choice("direction", name, DIRECTIONS)
         return DIRECTIONS[name]
 
     @property
     def directions(self) -> int:
-        """1, or 2 for a bidirectional layer."""
+        """The number of directions: 1, or 2 for a bidirectional layer."""
         return len(self.walks)
 
     def activation_functions(self) -> tuple[Activation, ...]:
-        """The activation functions of all directions, one direction after another, with their parameters."""
+        """Returns the activation functions with their parameters, one direction after the other."""
         given = None if self.activations is None else [each.data for each in self.activations]
         names = list(self.FUNCTIONS) * self.directions if given is None else given
         if len(names) != self.directions * len(self.FUNCTIONS):
@@ -163,7 +163,7 @@ class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
         return tuple(map(Activation, names, alphas, betas))
 
     def _numbers(self, name: str, defaults: list[float | None]) -> list[float | None]:
-        """What the property `name` gives for each function that has such a parameter."""
+        """Returns the property `name` distributed to the functions that have such a parameter."""
         attribute: DenseArrayBase[Any] | None = getattr(self, name)
         if attribute is None:
             return defaults
@@ -174,7 +174,7 @@ class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
 
 
 class HiddenStateOp(RecurrentOp, ABC):
-    """A layer that carries a hidden state alone: all hidden states, and the last one."""
+    """A layer whose only state is the hidden state; its results are all hidden states, and the last one."""
 
     data = operand_def(TensorType)
     weight = operand_def(TensorType)
@@ -192,7 +192,7 @@ class HiddenStateOp(RecurrentOp, ABC):
 
 @irdl_op_definition
 class RnnOp(HiddenStateOp):
-    """The simple recurrent layer, `h = f(W x + R h + b)`: all hidden states, and the last one."""
+    """Simple recurrent layer `h = f(W x + R h + b)`: all hidden states, and the last one."""
 
     name = "nn.rnn"
     GATES: ClassVar[int] = 1
@@ -200,7 +200,7 @@ class RnnOp(HiddenStateOp):
 
 
 class LstmLayer(RecurrentOp, ABC):
-    """What long short-term memory has, however its products are computed."""
+    """Common base of the LSTM layers, regardless of how their products are computed."""
 
     GATES: ClassVar[int] = 4
     FUNCTIONS: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh", "Tanh")
@@ -235,8 +235,9 @@ class LstmOp(LstmLayer):
     """Long short-term memory: all hidden states, the last one, and the last cell state.
 
     `i = f(… + p_i c)`, `f = f(… + p_f c)` (`1 - i` with `input_forget`), `c = f c + i g(…)`, `o = f(… + p_o c)`,
-    `h = o h(c)`, with `…` for a gate's part of `W x + R h + b`, and `p` its peephole `[D, 3*H]` (`i, o, f`). What the
-    function `h` is applied to is the cell, not a gate, and not clipped: so ONNX Runtime reads the standard.
+    `h = o h(c)`, where `…` is a gate's part of `W x + R h + b`, and `p` its peephole weights `[D, 3*H]` (`i, o, f`).
+    The
+    input of the function `h` is the cell state rather than a gate, and is not clipped, as in ONNX Runtime.
     """
 
     name = "nn.lstm"
@@ -258,11 +259,12 @@ class GruOp(HiddenStateOp):
 
 @irdl_op_definition
 class DynamicLstmOp(LstmLayer):
-    """An `nn.lstm` whose products are those of integers: what is multiplied is quantized by its own range when it runs.
+    """An `nn.lstm` with integer products, whose data is quantized at run time by its own range.
 
-    The weights are constants of 8 bits with their parameters in their types, one scale for each direction or one for
-    each row. `W x` quantizes the whole sequence, `R h` the state of all sequences at each step, as
-    `nn.dynamic_quantize` does; sums are exact, and multiplied by `f32(s_x * s_w)` (ONNX Runtime DynamicQuantizeLSTM).
+    The weights are 8-bit constants with their parameters in their types, one scale for each direction or for each row.
+    `W x` quantizes the whole sequence, `R h` the state of all sequences at each step, as `nn.dynamic_quantize` does;
+    sums
+    are exact, and multiplied by `f32(s_x * s_w)` (ONNX Runtime DynamicQuantizeLSTM).
     """
 
     name = "nn.dynamic_lstm"
@@ -284,12 +286,12 @@ Layer = HiddenStateOp | LstmLayer
 
 
 def state_shape(op: Layer) -> tuple[int, int, int]:
-    """The shape of a state, `[D, N, H]`."""
+    """Returns the shape of a state, `[D, N, H]`."""
     return op.directions, shape_of(op.data)[1], op.hidden_size.value.data
 
 
 def _check_operands(op: Layer) -> None:
-    """Check the operands that all layers have, and the activation functions."""
+    """Verifies the operands that all layers have, and the activation functions."""
     data = shape_of(op.data)
     if len(data) != 3:
         raise VerifyException(f"data must have shape [time, batch, input], but got '{op.data.type}'")
@@ -306,10 +308,10 @@ def _check_operands(op: Layer) -> None:
 
 
 def _sequence_type(op: Layer) -> AnyTensor:
-    """The type of all hidden states, `[T, D, N, H]`."""
+    """Returns the type of all hidden states, `[T, D, N, H]`."""
     return tensor_like(op.data, (shape_of(op.data)[0], *state_shape(op)))
 
 
 def _state_type(op: Layer) -> AnyTensor:
-    """The type of the last state, `[D, N, H]`."""
+    """Returns the type of the last state, `[D, N, H]`."""
     return tensor_like(op.data, state_shape(op))

@@ -1,7 +1,7 @@
-"""Sequences of tensors (ONNX Sequence…, SplitToSequence, ConcatFromSequence), as values that are never changed.
+"""Immutable sequences of tensors (ONNX Sequence…, SplitToSequence, ConcatFromSequence).
 
-They are no `NnOp`: those take and give tensors, whose elements passes count, profile and quantize. A result is at
-least as precise as what the operands tell: a model may know a rank or a size that they do not.
+These operations are not `NnOp`s, whose operands and results are tensors that passes count, profile and quantize. A
+result type may be more precise than the operands imply: a model may know a rank or size that they don't.
 """
 
 from abc import ABC
@@ -48,13 +48,14 @@ from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, ranked_ten
 from qmlir.ir.evaluation import evaluate, operand_groups
 from qmlir.ir.interfaces import HasParameters, InferResultTypes, KnownValue, Replacement
 
-# What is known of the tensors of a sequence, from what is known of each of them.
+# The type of a sequence's tensors, inferred from the types of its elements.
 
 Tensors = AnyTensor | AnyUnrankedTensorType
 
 
 def common_type(*types: Tensors) -> Tensors:
-    """The type that covers all of `types`, one at least: ranks and sizes in which they differ are left open."""
+    """Returns the most precise type that covers all of `types` (at least one); differing ranks and sizes become
+    dynamic."""
     elements = {type_.get_element_type() for type_ in types}
     if len(elements) != 1:
         found = ", ".join(sorted(map(str, elements))) or "none"
@@ -71,7 +72,7 @@ def _common(left: Tensors, right: Tensors) -> Tensors:
 
 
 def tensors_agree(left: Tensors, right: Tensors) -> bool:
-    """Whether a tensor can be of both types."""
+    """Whether a tensor can have both types."""
     if left.get_element_type() != right.get_element_type():
         return False
     one, other = ranked_tensor(left), ranked_tensor(right)
@@ -79,14 +80,14 @@ def tensors_agree(left: Tensors, right: Tensors) -> bool:
 
 
 def resized(type_: AnyTensor, axis: int, size: int | None) -> AnyTensor:
-    """`type_` with another size along `axis`, or (`None`) without the axis."""
+    """Returns `type_` with another size along `axis`, or without the axis if `size` is `None`."""
     shape = type_.get_shape()
     axis = normalized_axis(axis, len(shape))
     return TensorType(type_.get_element_type(), (*shape[:axis], *(() if size is None else (size,)), *shape[axis + 1 :]))
 
 
 def joined_type(tensors: Tensors, axis: int, is_new: bool) -> Tensors:
-    """The type of any number of `tensors` concatenated along `axis`, or stacked along it where it `is_new`."""
+    """Returns the type of any number of `tensors` concatenated along `axis`, or stacked along it if it `is_new`."""
     type_ = ranked_tensor(tensors)
     if type_ is None:
         return tensors
@@ -98,13 +99,13 @@ def joined_type(tensors: Tensors, axis: int, is_new: bool) -> Tensors:
 
 
 def sequence_of(value: SSAValue) -> SequenceType:
-    """The type of a value that is a sequence."""
+    """Returns the type of a sequence value."""
     assert isinstance(value.type, SequenceType)
     return value.type
 
 
 def _members(value: SSAValue) -> tuple[SSAValue, ...] | None:
-    """The tensors of a sequence that is made of them here, `None` for any other sequence."""
+    """Returns the tensors of a sequence constructed from SSA values; `None` for any other sequence."""
     match value.owner:
         case SequenceConstructOp() as made:
             return tuple(made.inputs)
@@ -115,22 +116,22 @@ def _members(value: SSAValue) -> tuple[SSAValue, ...] | None:
 
 
 def _made_of(tensors: Sequence[SSAValue], type_: TypeAttribute) -> "SequenceOp":
-    """The operation that makes a sequence of `tensors`, of `type_` where there are none."""
+    """Returns the operation that constructs a sequence of `tensors`; `type_` is its type if there are none."""
     return SequenceConstructOp.of(list(tensors)) if tensors else SequenceEmptyOp.of(result_type=type_)
 
 
 class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
-    """An operation that takes or gives a sequence, with one result.
+    """An operation with one result that takes or returns a sequence.
 
-    Compiled code has no sequences: where positions and sizes are known, so is which tensors a sequence was made of,
-    and the operation is told by them.
+    Compiled code has no sequences: if positions and sizes are constant, the tensors of a sequence are known SSA values,
+    and the operation is folded to these.
     """
 
     PARAMETER: ClassVar[str] = ""
-    """The operand with the position or the sizes: the shape of a result may depend on it."""
+    """The operand with the position or the sizes, on which the result shape may depend."""
 
     OWNS_TENSORS: ClassVar[bool] = False
-    """Whether the sequence is made here, of tensors."""
+    """Whether the operation constructs a sequence from tensors."""
 
     traits = traits_def(Pure())
 
@@ -140,7 +141,7 @@ class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
             yield value
 
     def specialized(self, known: KnownValue) -> Replacement | None:
-        """The operation on the tensors of its sequence: as SSA values, whose elements are not read."""
+        """Evaluates the operation on the SSA values of its sequences, without reading elements."""
         values: list[Any] = []
         for name, _, group in operand_groups(self):
             for value in group:
@@ -153,7 +154,7 @@ class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
         return self.specialized_on(values)
 
     def specialized_on(self, values: Sequence[Any]) -> Replacement | None:
-        """What the operation is, on the tensors of sequences and the values of parameters."""
+        """Returns the replacement of the operation for the tensors of sequences and the values of parameters."""
         result = self.evaluated(values)
         match result:
             case SSAValue():
@@ -164,7 +165,7 @@ class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
                 return Replacement.by(ConstantOp.of(result, tensor(self.value_type)))
 
     def evaluated(self, values: Sequence[Any]) -> Any:
-        """What the registered evaluator gives for `values`. Raises `VerifyException` where it refuses them."""
+        """Evaluates the operation by its registered evaluator. Raises `VerifyException` if it rejects `values`."""
         try:
             results = evaluate(self, values)
         except InterpretationError as error:
@@ -174,12 +175,12 @@ class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
 
     @property
     def value_type(self) -> TypeAttribute:
-        """The type of the one result."""
+        """The type of the result."""
         return cast(TypeAttribute, self.value.type)
 
     @classmethod
     def of(cls, *operands: Operand, result_type: TypeAttribute | None = None, **properties: Any) -> Self:
-        """The operation on operands and plain Python properties; its result type is inferred where none is given."""
+        """Builds the operation from operands and plain Python properties; infers the result type unless it is given."""
         attributes = {name: property_attribute(value) for name, value in properties.items()}
         op = cls.build(operands=operands, result_types=[result_type or UNKNOWN_TYPE], properties=attributes)
         if result_type is None:
@@ -189,7 +190,7 @@ class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
 
     @property
     def value(self) -> OpResult:
-        """The one result."""
+        """The only result of the operation."""
         return self.results[0]
 
     @classmethod
@@ -212,7 +213,7 @@ class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
 
 
 def verify_position(position: SSAValue | None) -> None:
-    """Check that a place in a sequence is one integer."""
+    """Raises `VerifyException` unless `position` is one integer."""
     if position is None:
         return
     if as_integer(element_of(position)) is None or any(size not in (1, DYNAMIC_INDEX) for size in shape_of(position)):
@@ -221,7 +222,7 @@ def verify_position(position: SSAValue | None) -> None:
 
 @irdl_op_definition
 class SequenceConstructOp(SequenceOp):
-    """The sequence of the operands, one at least."""
+    """Constructs a sequence of the operands, of which there must be at least one."""
 
     name = "nn.sequence_construct"
     OWNS_TENSORS: ClassVar[bool] = True
@@ -235,7 +236,7 @@ class SequenceConstructOp(SequenceOp):
 
 @irdl_op_definition
 class SequenceEmptyOp(SequenceOp):
-    """The sequence of no tensors; its type has their element type."""
+    """Constructs an empty sequence; its type determines the tensors' element type."""
 
     name = "nn.sequence_empty"
     OWNS_TENSORS: ClassVar[bool] = True
@@ -248,7 +249,7 @@ class SequenceEmptyOp(SequenceOp):
 
 @irdl_op_definition
 class SequenceInsertOp(SequenceOp):
-    """The sequence with `tensor` before what stands at `position`, negative from the end; without one, at the end."""
+    """Inserts `tensor` before `position` (negative from the end); without a position, at the end."""
 
     name = "nn.sequence_insert"
     PARAMETER: ClassVar[str] = "position"
@@ -265,7 +266,7 @@ class SequenceInsertOp(SequenceOp):
 
 @irdl_op_definition
 class SequenceEraseOp(SequenceOp):
-    """The sequence without what stands at `position`, negative from the end; without one, without the last tensor."""
+    """Removes the tensor at `position` (negative from the end); without a position, the last one."""
 
     name = "nn.sequence_erase"
     PARAMETER: ClassVar[str] = "position"
@@ -281,7 +282,9 @@ class SequenceEraseOp(SequenceOp):
 
 @irdl_op_definition
 class SequenceAtOp(SequenceOp):
-    """The tensor at `position`, negative from the end; its rank must be known where the sequence leaves it open."""
+    """Returns the tensor at `position` (negative from the end); if the sequence has tensors of several ranks, the
+    result
+    type fixes the rank."""
 
     name = "nn.sequence_at"
     PARAMETER: ClassVar[str] = "position"
@@ -297,7 +300,7 @@ class SequenceAtOp(SequenceOp):
 
 @irdl_op_definition
 class SequenceLengthOp(SequenceOp):
-    """The number of tensors: one i64."""
+    """Returns the number of tensors as an i64 scalar."""
 
     name = "nn.sequence_length"
 
@@ -310,10 +313,10 @@ class SequenceLengthOp(SequenceOp):
 
 @irdl_op_definition
 class SplitToSequenceOp(SequenceOp):
-    """The parts of `input` along `axis`: of the sizes that `split` lists, or all of the size of a scalar `split`.
+    """Splits `input` along `axis` into parts of the sizes in a list `split`, or of one size if `split` is a scalar.
 
-    The last part is smaller where a scalar does not divide the size. Without `split`, parts have one index each, and
-    no axis for it where `keep_dims` is false.
+    If a scalar does not divide the size, the last part is smaller. Without `split`, each part has one index, and drops
+    the axis if `keep_dims` is false.
     """
 
     name = "nn.split_to_sequence"
@@ -340,7 +343,7 @@ class SplitToSequenceOp(SequenceOp):
         shape, axis = shape_of(self.input), self.axis.value.data
         if DYNAMIC_INDEX in shape:
             return None
-        # The evaluator finds the parts; on an array that is a shape and one byte it makes them at no cost.
+        # The evaluator computes the parts; a broadcast single byte represents the array at no cost.
         parts = self.evaluated([np.broadcast_to(np.int8(0), shape), *values[1:]])
         sizes = [part.shape[axis] if part.ndim == len(shape) else 1 for part in parts]
         if not sizes:
@@ -358,7 +361,7 @@ class SplitToSequenceOp(SequenceOp):
 
 @irdl_op_definition
 class ConcatFromSequenceOp(SequenceOp):
-    """The tensors one after the other along `axis`, or (`new_axis`) beside one another along a new axis."""
+    """Concatenates the tensors along `axis`, or stacks them along a new axis if `new_axis` is set."""
 
     name = "nn.concat_from_sequence"
 
