@@ -1,4 +1,4 @@
-"""Calibrators: which range of the observed values a quantized type covers."""
+"""Calibrators, which choose the range of observed values that a quantized type covers, and losses for training."""
 
 import inspect
 import math
@@ -15,17 +15,17 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import F64, I64, Grid, Parameters, RangeError, Storage, parameters
 from qmlir.arithmetic.statistics import BatchRanges, Statistics
 
-# From statistics of a value to the range that is quantized: what lies outside saturates.
+# Calibrators map statistics of a value to the range that is quantized; values outside saturate.
 #
-# `Statistics` and the `Grid` that the range is for come in, never the values themselves. A `Range` goes out, for
-# `schemes.parameters`: its limits lie inside the observed range, widened to contain 0. A calibrator is a function
-# whose keyword arguments are its options; the tree and packages name theirs in `Contribution.calibrators`.
+# The inputs are `Statistics` and the `Grid` for which the range is chosen, never the values themselves. The output is a
+# `Range` for `schemes.parameters`, inside the observed range extended to contain 0. A calibrator is a function
+# whose keyword arguments are its options; packages list theirs in `Contribution.calibrators`.
 
 Option = float | int | bool
 
 
 class Range(NamedTuple):
-    """The real values that a grid is laid over."""
+    """The range of real values that a grid covers."""
 
     minimum: float
     maximum: float
@@ -38,13 +38,13 @@ def _some(statistics: Statistics) -> Statistics:
 
 
 def _inside(statistics: Statistics, low: float, high: float) -> Range:
-    """The range, clamped to the observed one; a rounded mean may lie beside values that are all the same."""
+    """Returns the range clamped to the observed one; a rounded mean may lie outside if all values are equal."""
     low, high = (min(max(end, statistics.minimum), statistics.maximum) for end in (low, high))
     return Range(low, high)
 
 
 def min_max(statistics: Statistics, grid: Grid, /) -> Range:
-    """The observed minimum and maximum: nothing saturates. For each channel: `statistics.axis_minima`, …"""
+    """Chooses the observed minimum and maximum, so that nothing saturates. For channels: `statistics.axis_minima`, …"""
     return Range(_some(statistics).minimum, statistics.maximum)
 
 
@@ -56,20 +56,20 @@ def _batches(statistics: Statistics) -> BatchRanges:
 
 
 def moving_average(statistics: Statistics, grid: Grid, /) -> Range:
-    """The moving average of the smallest and the largest value of each batch, in the order of the batches."""
+    """Chooses the moving averages of the minimum and maximum of each batch, in batch order."""
     return _inside(statistics, *_batches(statistics).moving)
 
 
 def batch_mean(statistics: Statistics, grid: Grid, /) -> Range:
-    """The mean of the smallest and of the largest values of the batches: ONNX Runtime's `moving_average`."""
+    """Chooses the means of the minima and of the maxima of the batches: ONNX Runtime's `moving_average`."""
     return _inside(statistics, *_batches(statistics).mean)
 
 
 def percentile(statistics: Statistics, grid: Grid, /, *, percent: float = 99.999) -> Range:
-    """The narrowest range, made of whole bins, that holds `percent` of the values.
+    """Chooses the narrowest range of whole bins that contains `percent` of the values.
 
-    What is left is cut off at both ends alike; with a symmetric scheme it is `percent` of `|x|`. ONNX Runtime's upper
-    end is one bin lower, and may cut off more than was asked for.
+    The excess is cut off equally at both ends; with a symmetric scheme, the percentage refers to `|x|`. ONNX Runtime's
+    upper end is one bin lower, and may cut off more than requested.
     """
     if not 0 < percent <= 100:
         raise ValueError(f"percent must be in (0, 100], but got {percent}")
@@ -86,14 +86,14 @@ def percentile(statistics: Statistics, grid: Grid, /, *, percent: float = 99.999
 
 
 def _folded(statistics: Statistics) -> I64:
-    """Counts of `|x|`, from 0 on."""
+    """Returns the histogram counts of `|x|`, from 0 upward."""
     counts = _centered(statistics)
     half = counts.size // 2
     return counts[half:] + counts[:half][::-1]
 
 
 def _centered(statistics: Statistics) -> I64:
-    """The counts of a range with 0 in its middle."""
+    """Returns the histogram counts, padded to a range centered at 0."""
     histogram = statistics.histogram
     end = histogram.first + histogram.counts.size
     half = max(-histogram.first, end)
@@ -101,11 +101,11 @@ def _centered(statistics: Statistics) -> I64:
 
 
 SMOOTHING = 0.0001
-"""What an empty bin counts when distributions are compared (ONNX Runtime, MXNet)."""
+"""The count of an empty bin when distributions are compared (ONNX Runtime, MXNet)."""
 
 
 def _smoothed(distribution: F64) -> F64:
-    """A distribution without zeros, whose sum is the same, divided by that sum."""
+    """Smooths a distribution so that it has no zeros, and normalizes it."""
     is_zero = distribution == 0
     empty = int(is_zero.sum())
     taken = SMOOTHING * empty / max(distribution.size - empty, 1)
@@ -114,11 +114,13 @@ def _smoothed(distribution: F64) -> F64:
 
 
 def divergence(counts: I64, start: int, end: int, levels: int, jeffreys: bool = False) -> float:
-    """How much is lost when the bins from `start` to `end` are quantized to `levels`, and what is outside saturates.
+    """Returns the information loss of quantizing bins `start` to `end` to `levels`, with saturation outside.
 
-    The Kullback-Leibler divergence of the saturated distribution from the quantized one (Migacz, 8-bit Inference with
-    TensorRT, 2017): bins are added up in groups, the last of which takes what is left over, and a group's sum is spread
-    over those of its bins that are not empty. With `jeffreys` the divergence is made symmetric: `sum (p - q) log(p/q)`.
+    It is the Kullback-Leibler divergence of the saturated distribution from the quantized one (Migacz, 8-bit Inference
+    with
+    TensorRT, 2017): bins are added in groups, the last of which takes the remainder, and a group's sum is spread over
+    its
+    nonempty bins. With `jeffreys` the divergence is made symmetric: `sum (p - q) log(p/q)`.
     """
     window = counts[start:end].astype(np.float64)
     if not window.any():
@@ -139,13 +141,13 @@ def divergence(counts: I64, start: int, end: int, levels: int, jeffreys: bool = 
 
 
 def _growing(size: int, levels: int) -> Iterator[tuple[int, int]]:
-    """Windows about the middle, from `levels` bins up to all of them."""
+    """Yields windows around the center, from `levels` bins up to all of them."""
     for half in range(max((levels + 1) // 2, 1), size // 2 + 1):
         yield size // 2 - half, size // 2 + half
 
 
 def _shrinking(counts: I64, levels: int) -> Iterator[tuple[int, int]]:
-    """Windows from all bins down to `levels`, two less each time, at the end or ends where fewest values lie (Glow)."""
+    """Yields windows from all bins down to `levels`, dropping two bins at a time where the fewest values lie (Glow)."""
     start, end = 0, counts.size
     while end - start >= levels:
         yield start, end
@@ -160,12 +162,12 @@ def _shrinking(counts: I64, levels: int) -> Iterator[tuple[int, int]]:
 
 
 def entropy(statistics: Statistics, grid: Grid, /, *, levels: int = 0, jeffreys: bool = False) -> Range:
-    """The range that loses the least information when it is quantized to `levels` (see `divergence`).
+    """Chooses the range that loses the least information when it is quantized to `levels` (see `divergence`).
 
-    0 levels stand for half of those of the storage: 128 for 8 bits, as in TensorRT and ONNX Runtime. With a symmetric
-    scheme ranges grow about 0; otherwise they shrink from the full one, where fewest values are lost. A histogram of
-    fewer bins than levels knows nothing to lose: the range is that of `min_max`. Zeros do not take part, since a grid
-    holds 0 exactly; otherwise those that a relu leaves would draw the range to them. `jeffreys` takes TQT's divergence.
+    0 levels stand for half of the storage range: 128 for 8 bits, as in TensorRT and ONNX Runtime. With a symmetric
+    scheme, ranges grow around 0; otherwise they shrink from the full range, at the end with the fewest values. If the
+    histogram has fewer bins than levels, the range is that of `min_max`. Zeros are ignored, since a grid represents 0
+    exactly; otherwise the zeros after a relu would dominate. `jeffreys` selects TQT's divergence.
     """
     if levels < 0:
         raise ValueError(f"levels must be >= 1, or 0 for half of the storage range, but got {levels}")
@@ -185,9 +187,10 @@ def entropy(statistics: Statistics, grid: Grid, /, *, levels: int = 0, jeffreys:
 
 
 def squared_errors(statistics: Statistics, chosen: Parameters, storage: Storage) -> F64:
-    """The expected squared error of quantizing the values by each of several parameters, in the shape of the scales.
+    """Returns the expected squared error of quantization for several parameters, in the shape of the scales.
 
-    Values are taken to lie evenly in their bins, but for zeros, which have no error. The integral over a bin is exact:
+    Values are assumed to be uniform in their bins, except for zeros, which have no error. The integral over a bin is
+    exact:
     with `n` the nearest stored step to `t`, the antiderivative of `(t - n)^2` is `n / 12 + (t - n)^3 / 3`.
     """
     histogram = statistics.histogram
@@ -208,10 +211,11 @@ def squared_errors(statistics: Statistics, chosen: Parameters, storage: Storage)
 
 
 def mse(statistics: Statistics, grid: Grid, /, *, candidates: int = 100) -> Range:
-    """The range whose grid has the smallest expected squared error, among fractions `1/candidates` of the full one.
+    """Chooses the range with the smallest expected squared error, in steps of `1 / candidates` of the full range.
 
-    Both ends shrink together at first; then, unless the scheme is symmetric, each end by itself as long as that helps.
-    Never worse than `min_max`, and wider rather than narrower where two ranges are as good.
+    First both ends shrink together; then, unless the scheme is symmetric, each end separately while that helps. The
+    result
+    is never worse than `min_max`; of two equally good ranges the wider one wins.
     """
     if candidates < 1:
         raise ValueError(f"candidates must be >= 1, but got {candidates}")
@@ -235,11 +239,13 @@ def mse(statistics: Statistics, grid: Grid, /, *, candidates: int = 100) -> Rang
 
 @lru_cache
 def clipping_factor(distribution: str, levels: int) -> float:
-    """How many deviations from the mean a range of `levels` ends, to have the smallest expected squared error.
+    """Returns the optimal clipping threshold for `levels`, in deviations from the mean.
 
-    Where clipping further in would cost as much as the finer steps gain: `a / (3 levels^2) = 2 E[max(x - a, 0)]`
-    (Banner et al., Post-training 4-bit quantization of convolution networks, 2019). `E` is `exp(-a) / 2` for the
-    Laplace distribution with mean deviation 1, `phi(a) - a Q(a)` for the normal one. 256 levels give 9.897 and 3.924.
+    At the threshold `a`, tighter clipping would cost as much as the finer steps gain:
+    `a / (3 levels^2) = 2 E[max(x - a, 0)]` (Banner et al., Post-training 4-bit quantization of convolution networks,
+    2019).
+    `E` is `exp(-a) / 2` for the Laplace distribution with mean deviation 1, `phi(a) - a Q(a)` for the normal one. 256
+    levels yield 9.897 and 3.924.
     """
 
     def excess(a: float) -> float:
@@ -255,29 +261,31 @@ def clipping_factor(distribution: str, levels: int) -> float:
 
 
 def gauss(statistics: Statistics, grid: Grid, /, *, deviations: float = 0.0) -> Range:
-    """The mean and `deviations` standard deviations around it; 0 takes the best number for the normal distribution.
+    """Chooses the mean plus and minus `deviations` standard deviations; 0 selects the optimum for a normal
+    distribution.
 
-    That is 3.924 for 8 bits. 3 gives TQT's first threshold for weights.
+    The optimum is 3.924 for 8 bits. 3 yields TQT's initial threshold for weights.
     """
     reach = (deviations or clipping_factor("gauss", grid.storage.levels)) * _some(statistics).deviation
     return _inside(statistics, statistics.mean - reach, statistics.mean + reach)
 
 
 def laplace(statistics: Statistics, grid: Grid, /, *, deviations: float = 0.0) -> Range:
-    """The mean and `deviations` times the mean of `|x - mean|` around it; 0 takes the best number, 9.897 for 8 bits."""
+    """Chooses the mean plus and minus `deviations` mean absolute deviations; 0 selects the optimum, 9.897 for 8
+    bits."""
     reach = (deviations or clipping_factor("laplace", grid.storage.levels)) * _some(statistics).spread
     return _inside(statistics, statistics.mean - reach, statistics.mean + reach)
 
 
 def calibrator_names() -> tuple[str, ...]:
-    """Every calibrator, the tree's first."""
+    """Returns the names of all calibrators, the built-in ones first."""
     return tuple(registry.named("calibrators"))
 
 
 def options(name: str) -> dict[str, Option]:
-    """The options of a calibrator and their defaults, whose types they have.
+    """Returns the options of a calibrator with their defaults, which determine their types.
 
-    Raises `ValueError` for no known name, and `PackageError` where that of a package is broken.
+    Raises `ValueError` for an unknown name, and `PackageError` if a package's calibrator is invalid.
     """
     return _options(_known(name))
 
@@ -299,10 +307,10 @@ def _options(known: registry.Named) -> dict[str, Option]:
 
 
 def calibrate(name: str, statistics: Statistics, grid: Grid, given: Mapping[str, Option] | None = None) -> Range:
-    """The range by the calibrator of that name, with the options given.
+    """Returns the range that the calibrator `name` chooses, with the options `given`.
 
-    Raises `ValueError` for a name or an option that is unknown, `RangeError` without values, and `PackageError` where
-    what a package adds raises, or gives no range or one that reaches beyond the values and 0.
+    Raises `ValueError` for an unknown name or option, `RangeError` if there are no values, and `PackageError` if a
+    package's calibrator raises, or returns an invalid range or one beyond the values and 0.
     """
     known, chosen = _known(name), dict(given or {})
     accepted = _options(known)
@@ -328,23 +336,25 @@ def calibrate(name: str, statistics: Statistics, grid: Grid, given: Mapping[str,
     return found
 
 
-# Losses of training, each with its gradient: results of a batch in, the loss and the gradient of the results out.
+# Training losses: each takes the results of a batch and returns the loss and its gradient by the results.
 
 
 def softmax(scores: Array) -> Array:
-    """Along the last axis."""
+    """Computes the softmax along the last axis."""
     powers = np.exp(scores - scores.max(-1, keepdims=True))
     return powers / powers.sum(-1, keepdims=True)
 
 
 def squared_error(found: Array, wanted: Array, variance: float) -> tuple[float, Array]:
-    """The mean squared error over `variance`, that of what is wanted: 1 for a result that is its mean everywhere."""
+    """Returns the mean squared error relative to `variance`, and its gradient; predicting the mean yields a loss of
+    1."""
     error = found.astype(np.float64) - wanted
     return float((error * error).mean() / variance), (2 / (variance * error.size) * error).astype(np.float32)
 
 
 def distillation_divergence(found: Array, wanted: Array, temperature: float) -> tuple[float, Array]:
-    """`T^2 KL(softmax(wanted / T) || softmax(found / T))`, the mean over rows of scores (Hinton et al., 2015)."""
+    """Returns `T^2 KL(softmax(wanted / T) || softmax(found / T))`, averaged over rows of logits (Hinton et al.,
+    2015)."""
     rows = found.size // found.shape[-1]
     given, target = (softmax(each.astype(np.float64) / temperature) for each in (found, wanted))
     tiny = np.finfo(np.float64).tiny
@@ -353,7 +363,8 @@ def distillation_divergence(found: Array, wanted: Array, temperature: float) -> 
 
 
 def cross_entropy(found: Array, classes: Array) -> tuple[float, Array]:
-    """That of the softmax of each row of scores against its class, the mean over rows."""
+    """Returns the cross-entropy of the softmax of each row of logits with its class, averaged over rows, and its
+    gradient."""
     scores = found.reshape(-1, found.shape[-1]).astype(np.float64)
     chances, rows = softmax(scores), np.arange(len(scores))
     loss = float(-np.log(np.maximum(chances[rows, classes], np.finfo(np.float64).tiny)).mean())

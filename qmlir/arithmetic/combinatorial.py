@@ -10,20 +10,20 @@ import numpy.typing as npt
 
 from qmlir.arithmetic.schemes import F64, I64
 
-# Binary choices of the least cost, exactly: a minimum cut, found by the maximum flow (Dinic's algorithm).
+# Minimum-cost binary choices, solved exactly by a minimum cut through maximum flow (Dinic's algorithm).
 #
-# Costs are integers of any size. With V variables and E terms the time is O(V^2 E) at worst; the graphs of models
+# Costs are integers of any size. With V variables and E terms the worst-case time is O(V^2 E); the graphs of models
 # are sparse and shallow, and take about E.
 
 Variable = int | None
-"""A variable by its number; `None` stands for one whose choice is 0."""
+"""The index of a variable; `None` stands for one that is always 0."""
 
 _ONE, _ZERO = 0, 1
-"""The nodes of the two choices: a variable on the side of the first is 1."""
+"""The source and sink nodes: a variable on the source side of the cut is 1."""
 
 
 class BinaryChoices:
-    """Variables that are 0 or 1, and what it costs that they are: each term costs nothing or its cost."""
+    """A minimization problem over binary variables, whose cost is a sum of terms."""
 
     def __init__(self, variables: int):
         self._first = _ZERO + 1
@@ -34,21 +34,22 @@ class BinaryChoices:
         self._never: list[tuple[int, int]] = []
         self._total = 0
         self.constant = 0
-        """What is paid whatever is chosen."""
+        """The constant part of the cost."""
 
     def _node(self) -> int:
         self._edges.append([])
         return len(self._edges) - 1
 
     def _edge(self, one: int, zero: int, cost: int) -> None:
-        """Pay `cost` where the node `one` is 1 and the node `zero` is 0."""
+        """Adds `cost` for the case that node `one` is 1 and node `zero` is 0."""
         for tail, head, room in ((one, zero, cost), (zero, one, 0)):
             self._edges[tail].append(len(self._heads))
             self._heads.append(head)
             self._room.append(room)
 
     def pay(self, cost: int, *, one: Variable = None, zero: Variable = None) -> None:
-        """Pay `cost` where the variable `one` is 1, where `zero` is 0, or where both are so; always without any."""
+        """Adds `cost` for the case that variable `one` is 1 and variable `zero` is 0; omitted conditions always
+        hold."""
         if one is None and zero is None:
             self.constant += cost
             return
@@ -57,11 +58,11 @@ class BinaryChoices:
         self._edge(tail, _ZERO if zero is None else self._first + zero, cost)
 
     def forbid(self, one: int, zero: Variable) -> None:
-        """The variable `one` is not 1 where `zero` is 0."""
+        """Requires that variable `one` is not 1 while `zero` is 0."""
         self._never.append((self._first + one, _ZERO if zero is None else self._first + zero))
 
     def pay_if_any_is_one(self, variables: Iterable[Variable], cost: int, *, zero: Variable = None) -> None:
-        """Pay `cost` once where any of `variables` is 1 and `zero` is 0."""
+        """Adds `cost` once if any of `variables` is 1 and `zero` is 0."""
         found = [each for each in variables if each is not None]
         if not found:
             return
@@ -71,7 +72,7 @@ class BinaryChoices:
         self._edge(any_is_one, _ZERO if zero is None else self._first + zero, cost)
 
     def pay_if_any_is_zero(self, variables: Iterable[Variable], cost: int, *, one: Variable = None) -> None:
-        """Pay `cost` once where any of `variables` is 0 and, if it is given, `one` is 1."""
+        """Adds `cost` once if any of `variables` is 0 and, if given, `one` is 1."""
         found = list(variables)
         if not found:
             return
@@ -84,7 +85,7 @@ class BinaryChoices:
         self._edge(_ONE if one is None else self._first + one, all_are_one, cost)
 
     def best(self) -> tuple[int, list[bool]]:
-        """The least cost, and a choice of all variables that has it; of several one with few ones."""
+        """Returns the minimum cost and an optimal assignment; among several, one with few ones."""
         for one, zero in self._never:
             self._edge(one, zero, self._total + 1)
         self._never.clear()
@@ -96,7 +97,7 @@ class BinaryChoices:
         return self.constant + paid, [level >= 0 for level in levels[self._first : self._first + self._count]]
 
     def _levels(self) -> list[int]:
-        """How far each node is from 1 along edges with room, -1 where it cannot be reached."""
+        """Returns the distance of each node from the source along edges with residual capacity; -1 if unreachable."""
         levels = [-1] * len(self._edges)
         levels[_ONE] = 0
         pending = deque([_ONE])
@@ -110,7 +111,7 @@ class BinaryChoices:
         return levels
 
     def _augment(self, levels: list[int], progress: list[int]) -> int:
-        """Push flow along one shortest path; how much, 0 where there is none left."""
+        """Augments the flow along one shortest path; returns the amount, 0 if there is no path."""
         path: list[int] = []
         node = _ONE
         while node != _ZERO:
@@ -136,25 +137,25 @@ class BinaryChoices:
         return flow
 
 
-# One option of each item under a budget, with the least loss: the multiple-choice knapsack problem, exactly.
+# The multiple-choice knapsack problem, solved exactly: one option per item within a budget, with the least loss.
 #
-# Options come in, one list for each item, each with what it costs in whole numbers and what it loses; the front goes
-# out: every sum of costs within the budget for which no other that costs no more in anything loses as little.
+# The input is a list of options per item, each with integer costs and a loss. The output is the Pareto front: all cost
+# sums within the budget for which no choice of at most these costs has a smaller or equal loss.
 #
-# By dynamic programming over the items (Nemhauser and Ullmann, 1969): of the choices for the first items only those
-# are kept that no other dominates. That is exact, as what comes after adds the same to both, and rounded addition is
-# monotonic: `a <= b` implies `fl(a + c) <= fl(b + c)`. A choice that leaves less of the budget than the cheapest
-# options of the other items need is dropped, too.
+# The solver uses dynamic programming over the items (Nemhauser and Ullmann, 1969): of the choices for the first items
+# it keeps only undominated ones. That is exact, since later items add the same to both sides, and rounded addition is
+# monotonic: `a <= b` implies `fl(a + c) <= fl(b + c)`. Choices that leave less budget than the cheapest options of the
+# remaining items need are dropped.
 #
-# Two items may lose something together. What comes after then depends on the options of earlier items, and a choice
-# dominates only those that have the same ones of these: pairs of items that are near each other keep these few.
+# Two items may have a joint loss, so that later losses depend on options of earlier items. A choice then dominates only
+# those with the same options for these items; if the items of each pair are close, there are few.
 
 _NO_LIMIT = 1 << 62
 
 
 @dataclass(frozen=True)
 class Option:
-    """One way to do something: what it costs, in one or two kinds, and what it loses."""
+    """An option of an item: its costs, of one or more kinds, and its loss."""
 
     costs: tuple[int, ...]
     loss: float
@@ -162,7 +163,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Selection:
-    """One option of each item: their places, and the sums of their costs and losses."""
+    """One option per item: their indices, and the sums of their costs and losses."""
 
     picks: tuple[int, ...]
     costs: tuple[int, ...]
@@ -170,19 +171,20 @@ class Selection:
 
 
 def least(items: Sequence[Sequence[Option]], kinds: int) -> tuple[int, ...]:
-    """The least cost of each of so many kinds; each may be that of another choice."""
+    """Returns the minimum total cost of each kind; different kinds may attain it by different choices."""
     return tuple(sum(min(option.costs[kind] for option in options) for options in items) for kind in range(kinds))
 
 
 def front(
     items: Sequence[Sequence[Option]], budget: Sequence[int | None], pairs: Mapping[tuple[int, int], F64] | None = None
 ) -> list[Selection]:
-    """The choices that no other dominates, those that cost least first; none where the budget is too small.
+    """Returns the undominated choices, the cheapest first; empty if the budget is too small.
 
-    `budget` has the most for each kind of cost, `None` for one that is only weighed against the loss. `pairs` has what
-    two items lose together besides: for the places of an earlier and a later item an array of a row for each option of
-    the earlier one and a column for each of the later one. Of choices that are alike the one is kept whose picks come
-    first in their items.
+    `budget` holds the limit of each kind of cost, `None` for one that is only traded off against the loss. `pairs`
+    holds
+    joint losses of two items: it maps the indices of an earlier and a later item to an array with a row for each option
+    of
+    the earlier one and a column for each of the later one. Of equal choices, the lexicographically first is kept.
     """
     pairs = pairs or {}
     kinds = len(budget)
@@ -223,7 +225,7 @@ def front(
 
 
 def _alike(places: npt.NDArray[np.intp], picks: Sequence[npt.NDArray[np.intp]]) -> list[npt.NDArray[np.intp]]:
-    """`places` in groups that have the same picks of what the items to come look back at."""
+    """Partitions `places` by the picks that later items depend on."""
     if not picks or not len(places):
         return [places]
     columns = np.stack([picked[places] for picked in picks], axis=1)
@@ -232,13 +234,13 @@ def _alike(places: npt.NDArray[np.intp], picks: Sequence[npt.NDArray[np.intp]]) 
 
 
 def _undominated(costs: I64, losses: F64) -> npt.NDArray[np.intp]:
-    """The places of what nothing dominates, sorted by costs, then by losses; of equals the first."""
+    """Returns the indices of undominated entries, sorted by costs, then by losses; the first of equals."""
     order = np.lexsort((losses, *costs.T[::-1]))
     if costs.shape[1] == 1:
         sorted_losses = losses[order]
         lowest = np.minimum.accumulate(np.concatenate(([np.inf], sorted_losses)))[:-1]
         return order[sorted_losses < lowest]
-    # By the first cost: what came before costs no more of it. The steps go down in the loss as the second cost goes up.
+    # Sweep by the first cost: earlier entries don't exceed it. The losses of the steps fall as the second cost rises.
     seconds: list[int] = []
     falls: list[float] = []
     kept: list[int] = []

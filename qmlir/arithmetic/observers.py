@@ -1,4 +1,4 @@
-"""Observers of packages: what they keep of observed arrays, besides statistics, for calibrators of theirs."""
+"""Observers of packages: additional data about observed arrays, for the packages' own calibrators."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -11,19 +11,20 @@ from qmlir.arithmetic.arrays import Array
 
 @dataclass(frozen=True)
 class Observer:
-    """Two functions, whose values JSON holds exactly: numbers, strings, lists and objects."""
+    """A pair of functions that collect data; the data must be exactly representable in JSON."""
 
     of: Callable[[Array], Any]
-    """What is kept of one array of finite floats, as the run has it: with its shape, the batch included."""
+    """Returns the data of one array of finite floats in its run-time shape, batch included."""
 
     merge: Callable[[Any, Any], Any]
-    """What is kept of two parts of the arrays, of what is kept of each; the order of the parts is that of the samples.
+    """Merges the data of two parts of the arrays, in sample order.
 
-    It must not matter how the samples are divided into parts: `merge` is associative."""
+    It must be associative, so that the partition of the samples does not matter.
+    """
 
 
 def observer_names() -> list[str]:
-    """The names of all observers."""
+    """Returns the sorted names of all observers."""
     return sorted(registry.named("observers"))
 
 
@@ -39,13 +40,13 @@ def _checked(row: registry.Named, function: Callable[..., Any], *arguments: Any)
 
 
 def kept_of(name: str, values: Array) -> Any:
-    """What the observer `name` keeps of an array. Raises `PackageError` where it fails."""
+    """Returns the data that observer `name` collects from an array. Raises `PackageError` if it fails."""
     row = registry.named("observers")[name]
     return _checked(row, row.load(Observer).of, values)
 
 
 def merged_kept(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of the arrays of both, by observer. Raises `PackageError` where one fails."""
+    """Merges the data of both sides, per observer. Raises `PackageError` if an observer fails or is missing."""
     found = {**one, **other}
     for name in one.keys() & other.keys():
         row = registry.named("observers").get(name)

@@ -1,4 +1,4 @@
-"""Requantization: from an exact integer of one scale to the stored integer of another, in each mode; biases."""
+"""Requantization of exact integers to the stored integers of another scale, in each mode; bias quantization."""
 
 import math
 from collections.abc import Sequence
@@ -12,30 +12,30 @@ import numpy.typing as npt
 from qmlir.arithmetic.arrays import Array, fused_f32
 from qmlir.arithmetic.schemes import F64, LARGEST_SCALE, SMALLEST_SCALE, Bools, RangeError, power_of_two_ceiling
 
-# Requantization: exact integers of one scale rescaled to stored integers of another, by an arithmetic that is named.
+# Requantization: exact integers of one scale are rescaled to stored integers of another, in a named mode.
 #
-# Accumulators come in as integers, int64 or Python's own where 64 bits are too few; multipliers and zero points in
-# any shape that broadcasts against them, so that per-channel parameters need no other function. Stored values inside
-# the limits of the storage type go out, as int64. The formulas are the contract of the project: any other
-# implementation must give the same integers.
+# Accumulators are integers, int64 or Python integers if 64 bits are too few. Multipliers and zero points may have any
+# shape that broadcasts to them, which covers per-channel parameters. The results are stored values inside the limits of
+# the storage type, as int64. These formulas are the contract of the project: every other implementation must produce
+# the same integers.
 
 Limits = tuple[int, int]
 
 FRACTION_BITS = 31
-"""Bits of the multiplier of the integer modes, which stands for a fraction from 1/2 to 1."""
+"""Bits of the multiplier in the integer modes, which represents a fraction in [1/2, 1)."""
 
 SHIFTS = (2, 62)
-"""Smallest and largest shift of the integer modes (TOSA RESCALE)."""
+"""The smallest and largest shift of the integer modes (TOSA RESCALE)."""
 
 _EXACT_IN_F32 = 1 << 24
-"""The bound below which f32 holds every integer."""
+"""The bound up to which f32 represents every integer."""
 
 MULTIPLIED = (-(1 << 31), (1 << 31) - 1)
-"""What the modes with a multiplier rescale: integers of 32 bits."""
+"""The input range of the modes with a multiplier: 32-bit integers."""
 
 
 class Mode(StrEnum):
-    """How an accumulator is rescaled."""
+    """The arithmetic by which an accumulator is rescaled."""
 
     F32 = "f32"
     """`rne(f32(acc) * f32(f32(s_in) / f32(s_out)))`, the product rounded to f32: ONNX Runtime's arithmetic."""
@@ -44,47 +44,48 @@ class Mode(StrEnum):
     """`(acc * q + 2^(shift - 1)) >> shift`: TOSA RESCALE."""
 
     DOUBLE_ROUND = "double_round"
-    """The same, rounded twice where `shift > 31`: TOSA RESCALE with double rounding, TFLite's reference."""
+    """As `single_round`, but rounded twice if `shift > 31`: TOSA RESCALE with double rounding, TFLite's reference."""
 
     SHIFT = "shift"
     """`acc * 2^-shift`, for scales whose ratio is a power of two."""
 
     QLINEAR = "qlinear"
-    """As ONNX Runtime's QLinear operators compute, where that is not `f32`: `qmlir.arithmetic.requantization`.
+    """The arithmetic of ONNX Runtime's QLinear operators if it differs from `f32`; the formulas are below in this
+    module.
 
     An accumulator is rescaled by `rne(f32(f32(f32(acc) * f32(f32(s_in) / f32(s_out))) + f32(zero_point)))`.
     """
 
     @property
     def uses_floats(self) -> bool:
-        """Whether accumulators are rescaled by a product of floats."""
+        """Whether accumulators are rescaled by a float product."""
         return self in (Mode.F32, Mode.QLINEAR)
 
 
 class Ties(StrEnum):
-    """Where a shift rounds what lies half-way between two integers."""
+    """The direction in which a shift rounds ties."""
 
     EVEN = "even"
     UP = "up"
-    """Towards positive infinity."""
+    """Ties round towards positive infinity."""
 
     AWAY = "away"
-    """Away from zero."""
+    """Ties round away from zero."""
 
 
 def magnitude(values: Array) -> int:
-    """The largest absolute value of an integer array, 0 for an empty one."""
+    """Returns the largest absolute value of an integer array, 0 if it is empty."""
     return max(abs(int(values.min())), abs(int(values.max()))) if values.size else 0
 
 
 def widened(values: Array, largest: int) -> Array:
-    """`values` as int64 where integers up to `largest` fit, otherwise as Python's integers, which never overflow."""
+    """Returns `values` as int64 if integers up to `largest` fit, otherwise as Python integers, which never overflow."""
     return values.astype(np.int64 if largest < 2**63 else np.object_)
 
 
 def _int_to_f32(value: int) -> np.float32:
-    # Rounding twice, to 62 bits and then to 24, would differ from rounding once where the first lands on a tie.
-    # What is cut off leaves a trace in the last of 62 bits, so that the one rounding to 24 bits sees it.
+    # Rounding to 62 bits and then to 24 could differ from rounding once if the first result is a tie. So truncation
+    # to 62 bits sets the last one if it drops anything (a sticky bit), which the rounding to 24 bits then sees.
     excess = max(abs(value).bit_length() - 62, 0)
     kept = abs(value) >> excess
     sticky = kept | int(kept << excess != abs(value))
@@ -92,14 +93,14 @@ def _int_to_f32(value: int) -> np.float32:
 
 
 def to_f32(integers: Array) -> npt.NDArray[np.float32]:
-    """Each integer rounded once to f32, ties to even."""
+    """Rounds each integer once to f32, ties to even."""
     if integers.dtype != np.object_:
         return integers.astype(np.float32)
     return np.array([_int_to_f32(int(value)) for value in integers.flat], np.float32).reshape(integers.shape)
 
 
 def accumulator_scale(*scales: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    """The scale of a product, `f32(f32(s_a) * f32(s_b))`."""
+    """Returns the scale of a product, `f32(f32(s_a) * f32(s_b))`."""
     product = np.ones((), np.float32)
     for scale in scales:
         product = product * np.asarray(scale).astype(np.float32)
@@ -115,15 +116,19 @@ def _checked(multiplier: Array, source: npt.ArrayLike, target: npt.ArrayLike) ->
 
 
 def f32_multiplier(input_scale: npt.ArrayLike, output_scale: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    """`f32(f32(s_in) / f32(s_out))`: 1 where, and only where, the scales are the same. Raises where it overflows."""
+    """Returns `f32(f32(s_in) / f32(s_out))`, which is 1 if and only if the scales are equal.
+
+    Raises `ValueError` if it overflows.
+    """
     with np.errstate(over="ignore"):
         ratio = np.asarray(input_scale).astype(np.float32) / np.asarray(output_scale).astype(np.float32)
     return _checked(ratio, input_scale, output_scale)
 
 
 def saturate(values: Array, zero_point: npt.ArrayLike, limits: Limits) -> npt.NDArray[np.int64]:
-    """`values + zero_point`, kept inside `limits`; `values` are integers or whole floats, infinities included."""
-    # Cutting off before the zero point is added keeps the sum small: it is exact in any type.
+    """Returns `values + zero_point` clamped to `limits`; `values` are integers or integral floats, including
+    infinities."""
+    # Clamping before the addition of the zero point keeps the sum small: it is exact in any type.
     offset = np.asarray(zero_point, np.int64)
     low, high = (limit - offset for limit in limits)
     if values.dtype == np.float32:
@@ -135,14 +140,16 @@ def saturate(values: Array, zero_point: npt.ArrayLike, limits: Limits) -> npt.ND
 def requantize_f32(
     accumulator: Array, multiplier: npt.ArrayLike, zero_point: npt.ArrayLike, limits: Limits
 ) -> npt.NDArray[np.int64]:
-    """`saturate(rne(f32(acc) * multiplier) + zero_point)`; a multiplier of 1 keeps the integer as it is.
+    """Computes `saturate(rne(f32(acc) * multiplier) + zero_point)`; a multiplier of 1 keeps the integer unchanged.
 
-    The exception for 1 matters from 2^24 up, where f32 leaves out integers: ONNX Runtime, whose results have at most
-    16 bits, gives the same with and without it.
+    The exception for 1 matters from 2^24 on, where f32 skips integers. ONNX Runtime, whose results have at most 16
+    bits,
+    produces the same integers with and without it.
     """
-    # Why f32(acc) * m is what ONNX Runtime has: it converts the i32 accumulator to f32 (one rounding), multiplies in
+    # Why f32(acc) * m equals ONNX Runtime's result: it converts the i32 accumulator to f32 (one rounding),
+    # multiplies in
     # f32 (a second) and rounds to nearest even (a third). For |acc| < 2^24 the first is exact. For results of at most
-    # 16 bits the third decides among |r| <= 2^16, where f32 has 7 bits or more after the point, and clamps beyond.
+    # 16 bits the third decides among |r| <= 2^16, where f32 has at least 7 fraction bits, and clamps beyond.
     factor = np.asarray(multiplier, np.float32)
     with np.errstate(over="ignore"):  # a product beyond the float range saturates
         rounded = np.rint(to_f32(accumulator) * factor)
@@ -154,7 +161,8 @@ def requantize_f32(
 def requantize_qlinear(
     accumulator: Array, multiplier: npt.ArrayLike, zero_point: npt.ArrayLike, limits: Limits
 ) -> npt.NDArray[np.int64]:
-    """`saturate(rne(f32(f32(f32(acc) * multiplier) + f32(zero_point))))`: the zero point is added before rounding."""
+    """Computes `saturate(rne(f32(f32(f32(acc) * multiplier) + f32(zero_point))))`, adding the zero point before
+    rounding."""
     with np.errstate(over="ignore"):  # a product beyond the float range saturates
         scaled = to_f32(accumulator) * np.asarray(multiplier, np.float32)
         moved = scaled + np.asarray(zero_point).astype(np.float32)
@@ -162,15 +170,17 @@ def requantize_qlinear(
 
 
 def fixed_point(multiplier: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The fraction `q` of 31 bits and the shift of the integer modes: `multiplier` is about `q * 2^-shift`.
+    """Returns the 31-bit fraction `q` and the shift of the integer modes: `multiplier` is about `q * 2^-shift`.
 
-    TFLite's decomposition: `q, e = frexp(m)`, `q` rounded half up to 31 bits, and halved where it becomes 2^31. A
-    multiplier too small for the largest shift becomes 0, which is what it makes of 32 bits; one that is too large,
-    from 2^29 up, is an error.
+    This is TFLite's decomposition: `q, e = frexp(m)`, `q` rounded half up to 31 bits, and halved if it becomes 2^31. A
+    multiplier too small for the largest shift becomes 0, which is its effect on 32-bit integers. Raises `ValueError` if
+    the
+    multiplier is 2^29 or more.
     """
-    # frexp gives 1/2 <= fraction < 1, so 2^30 <= q <= 2^31: q = 2^31 needs 32 bits and is halved, which is exact. q
-    # is off by at most 1/2 of at least 2^30: a relative error of 2^-31. The modes may differ by it, so they have
-    # names.
+    # frexp returns 1/2 <= fraction < 1, so 2^30 <= q <= 2^31: q = 2^31 needs 32 bits and is halved, which is exact.
+    # q is off by at most 1/2 of at least 2^30: a relative error of 2^-31. The modes may differ by this error, so
+    # each has
+    # its own name.
     fraction, exponent = np.frexp(np.asarray(multiplier, np.float64))
     scaled = np.floor(np.ldexp(fraction, FRACTION_BITS) + 0.5).astype(np.int64)
     is_full = scaled == 1 << FRACTION_BITS
@@ -183,9 +193,11 @@ def fixed_point(multiplier: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], npt.N
 
 
 def _together(accumulator: Array, largest: int, *parameters: Array) -> tuple[tuple[int, ...], list[Array]]:
-    """All arrays in one shape and one integer type, wide enough for `largest`, as vectors; and that shape.
+    """Broadcasts all arrays to one shape as vectors of an integer type wide enough for `largest`; also returns the
+    shape.
 
-    NumPy turns an operation on arrays without axes into Python numbers, whose type then depends on their size.
+    Vectors are needed because NumPy turns operations on 0-d arrays into Python numbers, whose type depends on their
+    size.
     """
     arrays = np.broadcast_arrays(accumulator, *parameters)
     return arrays[0].shape, [widened(array.reshape(-1), largest) for array in arrays]
@@ -200,7 +212,7 @@ def _multiplied(accumulator: Array, multiplier: Array, nudge: Array, shift: Arra
 def requantize_single_round(
     accumulator: Array, multiplier: npt.ArrayLike, shift: npt.ArrayLike, zero_point: npt.ArrayLike, limits: Limits
 ) -> npt.NDArray[np.int64]:
-    """`saturate(((acc * multiplier + 2^(shift - 1)) >> shift) + zero_point)`: half-way cases go up."""
+    """Computes `saturate(((acc * multiplier + 2^(shift - 1)) >> shift) + zero_point)`: ties round up."""
     # floor((n + 2^(s-1)) / 2^s) is round-half-up of n / 2^s; `>>` of a two's complement integer is that floor.
     places = np.asarray(shift, np.int64)
     nudge = np.asarray(np.int64(1) << (places - 1))
@@ -210,7 +222,8 @@ def requantize_single_round(
 def requantize_double_round(
     accumulator: Array, multiplier: npt.ArrayLike, shift: npt.ArrayLike, zero_point: npt.ArrayLike, limits: Limits
 ) -> npt.NDArray[np.int64]:
-    """As `requantize_single_round`, with 2^30 more, or less below 0, before a shift of more than 31 bits."""
+    """Computes `requantize_single_round` with 2^30 added (subtracted if negative) before a shift of more than 31
+    bits."""
     places = np.asarray(shift, np.int64)
     second = np.where(accumulator >= 0, np.int64(1 << 30), np.int64(-(1 << 30)))
     nudge = (np.int64(1) << (places - 1)) + np.where(places > FRACTION_BITS, second, 0)
@@ -220,13 +233,12 @@ def requantize_double_round(
 def requantize_shift(
     accumulator: Array, shift: npt.ArrayLike, ties: Ties, zero_point: npt.ArrayLike, limits: Limits
 ) -> npt.NDArray[np.int64]:
-    """`saturate(round(acc * 2^-shift) + zero_point)`; a negative shift multiplies."""
+    """Computes `saturate(round(acc * 2^-shift) + zero_point)`; a negative shift multiplies."""
     places = np.asarray(shift, np.int64)
     left, right = np.maximum(-places, 0), np.maximum(places, 0)
-    # With q = floor(v / 2^r) and the rest t = v - q * 2^r, 0 <= t < 2^r, the value lies above the middle where 2t >
-    # 2^r and on it where 2t = 2^r; only then the rule for ties decides. No float takes part, so that any width is
-    # exact.
-    # Twice the value is compared with what is shifted out.
+    # With q = floor(v / 2^r) and the remainder t = v - q * 2^r, 0 <= t < 2^r, the value lies above the middle if
+    # 2t > 2^r and on it if 2t = 2^r; only then the rule for ties decides. No float is involved, so any width is exact.
+    # Twice the remainder is compared with 2^r.
     largest = (magnitude(accumulator) << (magnitude(left) + 1)) + (1 << magnitude(right))
     shape, (values, lefts, rights) = _together(accumulator, largest, left, right)
     values = values << lefts
@@ -240,13 +252,13 @@ def requantize_shift(
             goes_up = values >= 0
         case Ties.UP:
             goes_up = np.ones(values.shape, bool)
-    # Where nothing is shifted out the rest is 0, and never half of the whole.
+    # If nothing is shifted out, the remainder is 0 and never half of 2^r.
     is_more = (twice_the_rest > whole) | ((twice_the_rest == whole) & goes_up)
     return saturate((quotient + is_more).reshape(shape), zero_point, limits)
 
 
 def power_of_two_shift(multiplier: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """The shift that multiplies by `multiplier`. Raises where it is not a power of two."""
+    """Returns the shift that multiplies by `multiplier`. Raises `ValueError` if that is not a power of two."""
     ratios = np.asarray(multiplier, np.float64)
     fraction, exponent = np.frexp(ratios)
     if len(others := ratios[fraction != 0.5]):
@@ -263,10 +275,12 @@ def requantize(
     mode: Mode = Mode.F32,
     ties: Ties = Ties.EVEN,
 ) -> npt.NDArray[np.int64]:
-    """`accumulator` rescaled from `input_scale` to stored values of `output_scale` and `zero_point`.
+    """Rescales `accumulator` from `input_scale` to stored values with `output_scale` and `zero_point`.
 
-    The integer modes take the ratio of the two f32 scales in f64; those with a multiplier take integers of 32 bits, to
-    which larger ones saturate first. `ties` is for `shift` alone. Raises `ValueError` for what the mode cannot express.
+    The integer modes compute the ratio of the two f32 scales in f64; those with a multiplier take 32-bit integers, to
+    which larger ones saturate first. `ties` applies to `shift` only. Raises `ValueError` for a ratio that the mode
+    cannot
+    express.
     """
     if mode is Mode.F32 or mode is Mode.QLINEAR:
         rescale = requantize_f32 if mode is Mode.F32 else requantize_qlinear
@@ -284,27 +298,26 @@ def requantize(
             return requantize_shift(accumulator, power_of_two_shift(ratio), ties, zero_point, limits)
 
 
-# What ONNX Runtime's QLinear operators compute, step by step in f32, where that is not the default arithmetic.
+# The arithmetic of ONNX Runtime's QLinear operators, step by step in f32, for those that differ from the default.
 #
-# The steps are those of its CPU kernels on x86-64 with AVX2 and FMA; each is rounded once, `fma` rounds a product
-# and a sum once. Read in onnxruntime/core/mlas/lib/{qladd,qlmul}.cpp, intrinsics/avx2/qladd_avx2.cpp and
-# x86_64/LogisticKernelFma3.S, and in onnxruntime/contrib_ops/cpu/quantization/{qlinear_pool,qlinear_softmax}.cc.
-# Without FMA its sums round each product, and its sigmoid each step; on ARM its sums are integers of fixed point.
+# The steps are those of its CPU kernels on x86-64 with AVX2 and FMA; each is rounded once, and `fma` rounds a product
+# plus a sum once. Sources: onnxruntime/core/mlas/lib/{qladd,qlmul}.cpp, intrinsics/avx2/qladd_avx2.cpp and
+# x86_64/LogisticKernelFma3.S, and onnxruntime/contrib_ops/cpu/quantization/{qlinear_pool,qlinear_softmax}.cc.
+# Without FMA its sums round each product, and its sigmoid each step; on ARM its sums use fixed-point integers.
 #
 # - **Sum**: `rne(fma(q_a, r_a, fma(q_b, r_b, c)))`, `r = s / s_y`, `c = z_y - fma(r_a, z_a, r_b * z_b)`; the
-#   operands of the operator change places where its first one repeats along the innermost axis.
+#   operands are swapped if the first one is broadcast along the innermost axis.
 # - **Product**: `rne((q_a - z_a)(q_b - z_b) * m + z_y)`, `m = (s_a * s_b) / s_y`.
-# - **Average pool**: `rne(t / count / s_y + z_y)`; `t` adds `s_x * (q - z_x)` up in f32 over the kernel, row-major.
-# - **Sigmoid**: a quotient of polynomials, quantized as any real value.
-# - **Softmax**: `rne(e * floor(1 / s_y) / t) + z_y`; `e` is a table of powers, `t` adds them up in f32 along the
-#   axis.
+# - **Average pool**: `rne(t / count / s_y + z_y)`; `t` sums `s_x * (q - z_x)` in f32 over the kernel, row-major.
+# - **Sigmoid**: a quotient of polynomials, quantized like any real value.
+# - **Softmax**: `rne(e * floor(1 / s_y) / t) + z_y`; `e` is a table of powers, `t` sums them in f32 along the axis.
 #
-# Results saturate. The order of the zero point and the rounding is what matters: it decides at half-way cases.
+# Results saturate. The zero point is added before or after rounding as shown, which matters for ties.
 
 Reals = npt.NDArray[np.float32]
 
 MOST = float(1 << 31)
-"""Results as large as this have no integer of 32 bits: what ONNX Runtime makes of them depends on the machine."""
+"""The bound from which results overflow 32-bit integers, with machine-dependent results in ONNX Runtime."""
 
 
 class Affine(NamedTuple):
@@ -315,7 +328,7 @@ class Affine(NamedTuple):
 
 
 def rounded(value: Array, limits: tuple[int, int]) -> npt.NDArray[np.int64]:
-    """A float that holds the zero point already, rounded to even and kept inside the limits."""
+    """Rounds a float that includes the zero point to an integer, ties to even, and clamps it."""
     return np.asarray(np.clip(np.rint(value.astype(np.float64)), *limits), np.int64)
 
 
@@ -324,7 +337,7 @@ def rounded(value: Array, limits: tuple[int, int]) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Sum:
-    """`fma(left, left_ratio, fma(right, right_ratio, offset))` of the stored integers of two operands."""
+    """The sum `fma(left, left_ratio, fma(right, right_ratio, offset))` of the stored integers of two operands."""
 
     left_ratio: np.float32
     right_ratio: np.float32
@@ -332,7 +345,7 @@ class Sum:
 
     @staticmethod
     def of(left: Affine, right: Affine, result: Affine) -> "Sum":
-        """The constants of a sum."""
+        """Computes the constants of a sum from the parameters of its operands and result."""
         ratios = [np.float32(each.scale / result.scale) for each in (left, right)]
         product = np.float32(ratios[1] * np.float32(right.zero_point))
         moved = fused_f32(ratios[0], left.zero_point, product)
@@ -340,11 +353,11 @@ class Sum:
 
     @property
     def largest(self) -> float:
-        """What no sum is larger than."""
+        """An upper bound of the sum's magnitude."""
         return 257.0 * float(self.left_ratio + self.right_ratio) + abs(float(self.offset))
 
     def apply(self, left: Array, right: Array) -> Reals:
-        """The sum, the zero point of the result in it."""
+        """Computes the sum, including the zero point of the result."""
         return fused_f32(left, self.left_ratio, fused_f32(right, self.right_ratio, self.offset))
 
 
@@ -352,7 +365,7 @@ class Sum:
 
 
 def moved_mean(total: Reals, count: npt.ArrayLike, result: Affine) -> Reals:
-    """The mean of `count` reals whose f32 sum is `total`, the zero point of the result in it."""
+    """Computes the mean of `count` reals with f32 sum `total`, including the zero point of the result."""
     mean = total / np.asarray(count).astype(np.float32)
     return np.asarray(mean / result.scale + np.float32(result.zero_point), np.float32)
 
@@ -360,7 +373,7 @@ def moved_mean(total: Reals, count: npt.ArrayLike, result: Affine) -> Reals:
 # --- Sigmoid ----------------------------------------------------------------------------------------------------------
 
 SIGMOID_END = 18.0
-"""Beyond it the function is taken to be level."""
+"""The end of the approximated range; the function is constant beyond."""
 
 _NUMERATOR = (
     4.37031012579801e-11, 1.15627324459942e-07, 6.08574864600143e-05, 8.51377133304701e-03, 2.48287947061529e-01,
@@ -372,7 +385,7 @@ _DENOMINATOR = (
 
 
 def _polynomial(coefficients: Sequence[float], x: Reals) -> Reals:
-    """By Horner's rule with fused steps, from the coefficient of the highest power down."""
+    """Evaluates a polynomial by Horner's rule with fused steps; coefficients from the highest power down."""
     value = np.full(x.shape, coefficients[0], np.float32)
     for coefficient in coefficients[1:]:
         value = fused_f32(value, x, coefficient)
@@ -380,7 +393,7 @@ def _polynomial(coefficients: Sequence[float], x: Reals) -> Reals:
 
 
 def sigmoid(x: Reals) -> Reals:
-    """Eigen's rational approximation of `1 / (1 + e^-x)`, in odd and even powers of `x`."""
+    """Computes Eigen's rational approximation of `1 / (1 + e^-x)`, in odd and even powers of `x`."""
     inside = np.clip(x, np.float32(-SIGMOID_END), np.float32(SIGMOID_END))
     square = np.asarray(inside * inside, np.float32)
     quotient = inside * _polynomial(_NUMERATOR, square) / _polynomial(_DENOMINATOR, square)
@@ -390,13 +403,13 @@ def sigmoid(x: Reals) -> Reals:
 # --- Softmax ----------------------------------------------------------------------------------------------------------
 
 _RESERVE = 5.0
-"""How far below the largest f32 the logarithm of a sum of powers stays."""
+"""The margin between the logarithms of a sum of powers and of the largest f32."""
 
 
 def softmax_powers(scale: np.float32, terms: int) -> Reals:
-    """`e^(scale * (i - 255) + h)` for i from 0 to 255: element `255 + q - max` stands for `q`.
+    """Returns `e^(scale * (i - 255) + h)` for i from 0 to 255: element `255 + q - max` is the power of `q`.
 
-    `h` makes the powers large, yet `terms` of them have a sum in f32.
+    `h` makes the powers as large as possible such that the f32 sum of `terms` of them does not overflow.
     """
     most = np.float32(np.finfo(np.float32).max / np.float32(terms))
     headroom = max(0.0, float(np.float32(math.log(most))) - _RESERVE)
@@ -405,32 +418,33 @@ def softmax_powers(scale: np.float32, terms: int) -> Reals:
 
 
 def softmax_steps(result: np.float32) -> np.float32:
-    """`floor(1 / s_y)`: how many steps of the result a sum of 1 is."""
+    """Returns `floor(1 / s_y)`, the value 1 in steps of the result."""
     return np.floor(np.float32(1) / result)
 
 
 SOFTMAX_LARGEST = np.float32(65536)
-"""More steps than any result has. `e * floor(1 / s_y)` of few terms is beyond f32; it saturates as any large one does.
+"""A bound beyond all results in steps. For few terms `e * floor(1 / s_y)` overflows f32; the result then saturates.
 
-ONNX Runtime converts that infinity, and what it becomes depends on the processor.
+ONNX Runtime converts that infinity with a CPU-dependent result.
 """
 
 
-# The bias of a contraction as i32 integers with scale `f32(s_x * s_w)` and zero point 0, and never clipped.
+# Biases of contractions: i32 integers with scale `f32(s_x * s_w)` and zero point 0, never clipped.
 #
-# The scale of a bias follows from others. Where its integers would become too large, the weight scale of that
-# channel is raised until they fit, so that the accumulator and the bias keep one scale: Glow's remedy, channel by
-# channel. ONNX Runtime lost models to the overflow until it did the same.
+# The scale of a bias follows from others. If its integers would become too large, the weight scale of that channel is
+# raised until they fit, so that the accumulator and the bias keep one scale. This is Glow's method, applied per
+# channel.
 
 LIMIT = (1 << 29) - 1
-"""The largest integer that a bias is given, a quarter of i32 as in Glow: the rest is for the sum of products."""
+"""The largest integer of a bias, a quarter of i32 as in Glow: the rest is headroom for the sum of products."""
 
 
 @dataclass(frozen=True, eq=False)
 class FittedScales:
-    """Weight scales that give the bias room, its own scales `f32(s_x * s_w)`, and where a weight scale was raised.
+    """Weight scales that give the bias enough room, the bias scales `f32(s_x * s_w)`, and a mask of raised weight
+    scales.
 
-    All have the shape of the weight scales, `[]` or `[channels]`; the scales are f64 numbers that are f32 numbers.
+    All have the shape of the weight scales, `[]` or `[channels]`; the scales are f32 values stored as f64.
     """
 
     weight_scales: F64
@@ -439,14 +453,14 @@ class FittedScales:
 
 
 def _steps(sizes: F64, scales: F64) -> F64:
-    """`rne(f32(size / scale))` as `quant.qcast` computes it; infinity where the scale underflowed."""
+    """Computes `rne(f32(size / scale))` as `quant.qcast` does; infinity if the scale underflowed."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         quotient = sizes.astype(np.float32) / scales.astype(np.float32)
     return np.where(sizes == 0, 0.0, np.rint(quotient).astype(np.float64))
 
 
 def _up(values: F64) -> F64:
-    """The smallest f32 numbers that are not below `values`."""
+    """Returns the smallest f32 values that are not below `values`."""
     with np.errstate(over="ignore"):
         nearest = values.astype(np.float32)
         return np.where(nearest < values, np.nextafter(nearest, np.float32(np.inf)), nearest).astype(np.float64)
@@ -460,14 +474,15 @@ def fit_bias(
     limit: npt.ArrayLike = LIMIT,
     is_power_of_two: bool = False,
 ) -> FittedScales:
-    """The weight scales under which a bias from `minimum` to `maximum`, of shape `[channels]`, fits.
+    """Returns weight scales with which a bias in `[minimum, maximum]`, of shape `[channels]`, fits.
 
-    For a constant bias both ends are the bias itself; one that is computed has the range that was profiled. A weight
-    scale is raised to the first f32 number (or power of two) at which the bias takes integers up to `limit`, one number
-    or one for each channel: `2^31 - 1` less what the sum of products needs, where that is known. A bias of 0 fits any
-    scale, and leaves its filter as fine as it is. One weight scale for all channels is raised for the largest bias.
+    For a constant bias both ends are the bias itself; for a computed one, they are its profiled range. A weight
+    scale is raised to the first f32 value (or power of two) at which the integers of the bias stay within `limit`, a
+    scalar or one value per channel: `2^31 - 1` minus the bound of the sum of products, if that is known. A bias of 0
+    fits
+    any scale and leaves its weight scale unchanged. A single weight scale is raised for the largest bias.
 
-    The scale of the bias is a normal f32 number at least. Raises `RangeError` where a bias is not finite, or no f32
+    The scale of the bias is at least the smallest normal f32. Raises `RangeError` if a bias is not finite, or no f32
     scale is large enough.
     """
     ends = np.broadcast_arrays(np.asarray(minimum, np.float64), np.asarray(maximum, np.float64))
@@ -496,7 +511,7 @@ def fit_bias(
         return (_steps(sizes, products) > limits) | (products < SMALLEST_SCALE)
 
     raised = too_small(given)
-    # Half a step more than the limit still rounds down to it, but who rounds what is up to f32: begin below, and climb.
+    # Half a step beyond the limit still rounds down to it, but rounding to f32 may round up: start below, and increase.
     wanted = np.maximum(sizes / (limits + 0.5), SMALLEST_SCALE) / source * (1 - 2.0**-22)
     scales = np.where(raised, np.maximum(_up(wanted), given), given)
     if is_power_of_two:

@@ -1,8 +1,8 @@
 """Conversion to floats of 8 bits and fewer, as ONNX Cast and QuantizeLinear define it (their tables of special values).
 
-Values are rounded to the nearest, half-way cases to even, by way of f32. What is then beyond the largest finite value
-saturates, infinities too; where it does not, it becomes infinity, or NaN in formats without one. Formats with neither
-always saturate, and NaN becomes a zero of the other sign in them, as in `ml_dtypes`, which ONNX's reference takes.
+Values are rounded through f32 to the nearest value, ties to even. Results beyond the largest finite value, including
+infinities, saturate; without saturation, they become infinity, or NaN in formats without infinity. Formats with
+neither always saturate, and map NaN to a zero of the opposite sign, like `ml_dtypes`, which ONNX's reference uses.
 """
 
 from dataclasses import dataclass
@@ -21,22 +21,22 @@ _NAN, _BIAS = 0xFF, 127
 
 
 class PowerRounding(StrEnum):
-    """How a value becomes a power of two (f8E8M0FNU): ONNX Cast's `round_mode`."""
+    """How a value is rounded to a power of two (f8E8M0FNU): ONNX Cast's `round_mode`."""
 
     UP = "up"
-    """To the next larger one."""
+    """Rounds to the next larger power."""
 
     DOWN = "down"
-    """To the next smaller one."""
+    """Rounds to the next smaller power."""
 
     NEAREST = "nearest"
-    """To the nearest one, half-way cases up."""
+    """Rounds to the nearest power, ties up."""
 
 
 def to_small_float(
     values: Array, dtype: npt.DTypeLike, *, saturates: bool = True, rounding: PowerRounding = PowerRounding.UP
 ) -> Array:
-    """Numbers of any type in the small float `dtype`; `rounding` is for powers of two alone."""
+    """Converts numbers of any type to the low-precision float `dtype`; `rounding` applies to powers of two only."""
     with np.errstate(all="ignore"):
         reals = np.asarray(values).astype(np.float32)
         if np.dtype(dtype) == _POWERS:
@@ -50,7 +50,8 @@ def to_small_float(
 
 
 def _to_powers(reals: npt.NDArray[np.float32], saturates: bool, rounding: PowerRounding) -> Array:
-    """Powers of two from 2^-127 to 2^127, as their biased exponents. Zero is below all; numbers below it are NaN."""
+    """Rounds to powers of two from 2^-127 to 2^127, as biased exponents. Zero becomes the smallest; negatives become
+    NaN."""
     fraction, exponent = np.frexp(reals)  # the fraction lies in [1/2, 1)
     match rounding:
         case PowerRounding.UP:
@@ -69,15 +70,17 @@ def _to_powers(reals: npt.NDArray[np.float32], saturates: bool, rounding: PowerR
 
 
 _SINGLE_MANTISSA, _SINGLE_BIAS = 23, 127
-"""Of f32."""
+"""Mantissa width and exponent bias of f32."""
 
 
 @dataclass(frozen=True)
 class PlainFloat:
-    """Floats of 8 bits and fewer all of whose codes are numbers: no infinity, no NaN, a zero of each sign.
+    """A float format of at most 8 bits whose encodings are all finite numbers: no infinity, no NaN, a zero of each
+    sign.
 
-    Below the sign lies the exponent and below that the mantissa; values of the exponent 0 are subnormal. Every number
-    of the formats that models have is one of these times a power of two, so these are what loops multiply by.
+    The sign is followed by the exponent and the mantissa; values with exponent 0 are subnormal. Every number of the
+    formats
+    in models is one of these times a power of two, so loops multiply by these formats.
     """
 
     exponent_bits: int
@@ -85,12 +88,12 @@ class PlainFloat:
 
     @property
     def bits(self) -> int:
-        """Of a code."""
+        """The width of an encoded value, in bits."""
         return 1 + self.exponent_bits + self.mantissa_bits
 
     @property
     def bias(self) -> int:
-        """What an exponent is more than that of the power of two."""
+        """The exponent bias of the format."""
         return (1 << self.exponent_bits - 1) - 1
 
     @cached_property
@@ -102,13 +105,14 @@ class PlainFloat:
         return np.concatenate([found, -found])
 
     def values(self, codes: Array) -> Array:
-        """The numbers in f32 that codes stand for; what lies above their bits does not count."""
+        """Decodes encoded values to f32, ignoring bits above their width."""
         return self._table[codes.astype(np.int64) & ((1 << self.bits) - 1)]
 
     def scaled_codes(self, numbers: Array) -> tuple[Array, int] | None:
-        """Codes in int8 and an `n` by which numbers of f32 are `2^n` times their values, exactly; `None` without such.
+        """Encodes f32 numbers exactly as int8 codes times `2^n`; returns the codes and `n`, or `None` if impossible.
 
-        The largest number gets the highest exponent: so the smallest ones have most room, and few are subnormal.
+        The largest number gets the highest exponent, which leaves the most room for small numbers, so few are
+        subnormal.
         """
         largest = float(np.abs(numbers).max(initial=0))
         if not np.isfinite(largest):

@@ -1,4 +1,4 @@
-"""Step functions of integers: tables of thresholds, multiplications and shifts; division by a constant."""
+"""Step functions of integers as multiplications and shifts, found from their thresholds; division by a constant."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -13,11 +13,12 @@ from qmlir.arithmetic.arrays import fused_f32, integer_limits
 
 # Step functions of integers as a sum of products and a shift: `(a * M + b * N + B) >> s` with the same steps.
 #
-# A requantization by floats, of an accumulator or of two bytes, gives few different integers. It is known from the
-# places where one becomes the next, so another formula is proven equal by its values at these places alone, not by
-# an error bound. `steps_of` finds the places of a function of one integer that never falls, `steps_on_grid` those of
-# any function of a few integers by all of them, and `fit_steps` factors, an addend and a shift that give every step,
-# if there are any.
+# Requantization by floats, of an accumulator or of two bytes, takes few different values. The inputs at which the value
+# changes determine it, so another formula is proven equal by its values at these inputs alone, rather than by
+# an error bound. `steps_of` finds the steps of a monotonically increasing function of one integer, `steps_on_grid`
+# those
+# of any function of a few integers by enumeration, and `fit_steps` searches for factors, an addend and a shift that
+# reproduce every step.
 
 Integers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -26,77 +27,82 @@ StepFunction = Callable[[Integers], Integers]
 """A function of integers `[channels, places]` to integers of the same shape."""
 
 MOST_PLACES = 1 << 20
-"""Places that are looked at together: more take seconds."""
+"""The limit of inputs that are evaluated together: more take seconds."""
 
 LARGEST_INTEGER = 1 << 31
-"""Integers of a larger magnitude, times factors of 31 bits, are not summed here: there are no steps of them."""
+"""The limit of input magnitudes: larger integers times 31-bit factors are not summed here."""
 
 _LIMIT = 1 << 62
-"""What is computed in 64 bits here stays below this magnitude."""
+"""The bound of magnitudes in 64-bit computations."""
 
 LARGEST_FACTOR = (1 << 31) - 1
-"""Factors are held in words of 32 bits, with either sign: a function that falls is read with the other one."""
+"""The largest factor: factors are 32-bit words of either sign (a negative one turns a decreasing function around)."""
 
 # Let F be a function of an integer a in [low, high] that never falls, with values from L to H, and t_j the smallest a
 # with F(a) >= j. With M >= 0, g(a) = (a M + B) >> s never falls either, so clamp(g, L, H) = F everywhere if and only if
 # for each j with L < j <= H
 #
-#   t_j M + B >= j 2^s          (g has come to j where F has)
-#   (t_j - 1) M + B < j 2^s     (and not before).
+#   t_j M + B >= j 2^s          (g has reached j where F has)
+#   (t_j - 1) M + B < j 2^s     (and not earlier).
 #
-# A channel that does not reach L or H has its own first and last value as such a condition, too. For M given these are
-# an interval for B; its width, in units of 2^s, is a concave function of m = M / 2^s, as a minimum of linear functions
-# less a maximum of such. So the best m is found by ternary search in f64, and the integers M and B are checked exactly.
+# A channel that does not reach L or H has conditions for its own first and last value as well. For a given M these
+# form an interval for B; its width, in units of 2^s, is a concave function of m = M / 2^s, as a minimum of linear
+# functions minus a maximum of such. So the best m is found by ternary search in f64, and the integers M and B are
+# checked
+# exactly.
 #
-# Of two integers every pair is a condition: F(a, b) > L wants a M + b N + B >= F(a, b) 2^s, F(a, b) < H wants it below
-# (F(a, b) + 1) 2^s. The width is concave in (m, n).
+# For two integers every pair is a condition: F(a, b) > L requires a M + b N + B >= F(a, b) 2^s, and F(a, b) < H
+# requires
+# it to be below (F(a, b) + 1) 2^s. The width is concave in (m, n).
 
 
 @dataclass(frozen=True)
 class StepPlaces:
-    """Where a step function has which values: `sum` over the integers, `[integers, channels, places]`, must come to the
-    levels at the places `reached` and stay below them at the places `below`."""
+    """The conditions of a step function on the weighted sum of its integers `[integers, channels, places]`: at the
+    places
+    `reached` it must be at least the level, at the places `below` less than the level."""
 
     reached: Integers
     reached_levels: Integers
     below: Integers
     below_levels: Integers
-    """Levels are `[channels, places]`; a channel with fewer places has its last one again."""
+    """Levels are `[channels, places]`; channels with fewer places repeat their last one."""
 
     low: int
     high: int
-    """The smallest and the largest value over all channels: what the shift gives is clamped to them."""
+    """The smallest and largest value over all channels, to which the result of the shift is clamped."""
 
     ranges: Sequence[tuple[int, int]]
-    """What each integer may be."""
+    """The range of each integer."""
 
     @property
     def channels(self) -> int:
-        """How many channels there are."""
+        """The number of channels."""
         return self.reached.shape[1]
 
 
 @dataclass(frozen=True)
 class IntegerSteps:
-    """`clamp((sum of a * factor + addend) >> shift, low, high)`, in integers of so many bits."""
+    """The formula `clamp((sum of a * factor + addend) >> shift, low, high)` in integers of `bits` bits."""
 
     factors: Sequence[Integers]
-    """Of each integer: one factor, or one for each channel."""
+    """The factors of each integer: a single one, or one per channel."""
 
     addends: Integers
-    """One, or one for each channel."""
+    """The addend: a single one, or one per channel."""
 
     shift: int
     bits: int
     low: int
     high: int
     reach: tuple[int, int]
-    """What the shift may give before it is clamped."""
+    """The range of the shifted sum before it is clamped."""
 
 
 def _conditions(places: Integers, levels: Integers, wanted: npt.NDArray[np.bool_]) -> tuple[Integers, Integers]:
-    """Places `[integers, channels, places]` and levels of which only some are `wanted`: one of their channel stands in
-    for the others. The last one, which always holds, is that of a channel that wants none."""
+    """Returns the `wanted` places `[integers, channels, places]` and levels; unwanted ones are replaced by a wanted one
+    of
+    their channel. A channel without wanted ones keeps its last condition, which always holds."""
     wanted = np.concatenate([wanted[:, :-1], wanted[:, -1:] | ~wanted.any(axis=1, keepdims=True)], axis=1)
     first: Integers = np.argmax(wanted, axis=1)[:, None].astype(np.int64)
     kept: Integers = np.where(wanted, np.arange(wanted.shape[1], dtype=np.int64), first)
@@ -104,14 +110,14 @@ def _conditions(places: Integers, levels: Integers, wanted: npt.NDArray[np.bool_
 
 
 def _is_held(*integers: Integers) -> bool:
-    """Whether 64 bits hold the difference of any two of these, and what is next to each."""
+    """Whether 64 bits hold the differences of all pairs of these integers, and their neighbors."""
     return all(-_LIMIT < int(each.min()) <= int(each.max()) < _LIMIT for each in integers)
 
 
 def steps_of(function: StepFunction, low: Integers, high: Integers) -> StepPlaces | None:
-    """The steps of a function of one integer that never falls, in `[low, high]` of each channel (two vectors).
+    """Returns the steps of an increasing function of one integer in `[low, high]` of each channel (two vectors).
 
-    `None` where there are too many to look at, or no step at all, or numbers whose differences 64 bits do not hold.
+    Returns `None` if there are too many, there is no step, or differences overflow 64 bits.
     """
     if not _is_held(low, high):
         return None
@@ -131,7 +137,7 @@ def steps_of(function: StepFunction, low: Integers, high: Integers) -> StepPlace
         before, after = np.where(has_come, before, middle), np.where(has_come, middle, after)
         if (after - before <= 1)[is_step].all():
             break
-    # A channel that never has the smallest or the largest value is held at its ends.
+    # A channel without the smallest or the largest value is constrained at its ends.
     sides: list[tuple[Integers, Integers]] = []
     for places, end, level, is_held in ((after, low, first, first > least), (before, high, last + 1, last < most)):
         all_places = np.concatenate([places, end[:, None]], axis=1)[None]
@@ -141,9 +147,9 @@ def steps_of(function: StepFunction, low: Integers, high: Integers) -> StepPlace
 
 
 def steps_on_grid(values: Integers, integers: Sequence[Integers]) -> StepPlaces | None:
-    """The steps of any function: `values` `[channels, places]`, of `integers` with a number for each place.
+    """Returns the steps of any function: `values` `[channels, places]`, for `integers` with a number per place.
 
-    `None` where there is no step, or where 64 bits do not hold the difference of two numbers.
+    Returns `None` if there is no step, or differences overflow 64 bits.
     """
     least, most = int(values.min()), int(values.max())
     if least == most or not _is_held(values, *integers):
@@ -157,14 +163,14 @@ def steps_on_grid(values: Integers, integers: Sequence[Integers]) -> StepPlaces 
 
 
 _ROUNDS = 64
-"""Of a ternary search: each leaves two thirds, so 64 leave 2^-37."""
+"""Iterations of a ternary search: each leaves two thirds of the interval, so 64 leave 2^-37."""
 
 _CRITICAL = 2048
-"""Conditions of each side that a search in two directions looks at: those that are nearest to fail."""
+"""Conditions of each side that a search in two dimensions evaluates: those closest to failure."""
 
 
 def _ends(steps: StepPlaces, slopes: Reals) -> tuple[Reals, Reals]:
-    """The interval of the addend for slopes `[integers, channels]`, of each channel."""
+    """Returns the interval of the addend of each channel for the slopes `[integers, channels]`."""
     low = steps.reached_levels - np.einsum("kc,kcn->cn", slopes, steps.reached)
     high = steps.below_levels - np.einsum("kc,kcn->cn", slopes, steps.below)
     return low.max(axis=1), high.min(axis=1)
@@ -177,7 +183,8 @@ def _width(steps: StepPlaces, slopes: Reals, *, is_common: bool) -> Reals:
 
 
 def _first_slopes(steps: StepPlaces) -> Reals:
-    """Slopes by least squares over what is not clamped, the same in all channels for more than one integer."""
+    """Returns initial slopes by least squares over unclamped values, common to all channels if there are several
+    integers."""
     if len(steps.reached) == 1:
         places, levels = steps.reached[0], steps.reached_levels
         run = (places.max(axis=1) - places.min(axis=1)).astype(np.float64)
@@ -193,8 +200,8 @@ def _first_slopes(steps: StepPlaces) -> Reals:
 
 
 def _searched(steps: StepPlaces, slopes: Reals, place: int, reach: Reals, *, is_common: bool) -> tuple[Reals, Reals]:
-    """The best slope of the integer `place` and those after it around `slopes`, and the width there, by ternary
-    search."""
+    """Finds the best slope of the integer `place` and later ones around `slopes` by ternary search; also returns the
+    width."""
 
     def at(slope: Reals) -> tuple[Reals, Reals]:
         moved = slopes.copy()
@@ -214,7 +221,7 @@ def _searched(steps: StepPlaces, slopes: Reals, place: int, reach: Reals, *, is_
 
 
 def _critical(steps: StepPlaces, slopes: Reals) -> StepPlaces:
-    """The conditions that are nearest to fail, for a search that asks often; of one channel."""
+    """Returns the conditions of a single channel that are closest to failure, to speed up the search."""
     low = steps.reached_levels[0] - np.einsum("kc,kcn->cn", slopes, steps.reached)[0]
     high = steps.below_levels[0] - np.einsum("kc,kcn->cn", slopes, steps.below)[0]
     first, second = np.argsort(-low)[:_CRITICAL], np.argsort(high)[:_CRITICAL]
@@ -225,9 +232,9 @@ def _critical(steps: StepPlaces, slopes: Reals) -> StepPlaces:
 
 
 def _best_slopes(steps: StepPlaces, *, is_common: bool) -> Reals | None:
-    """The slopes that leave the widest interval for the addend, `None` where there is none.
+    """Returns the slopes with the widest interval for the addend, `None` if there is none.
 
-    `is_common`: the same ones in all channels.
+    With `is_common`, all channels share the slopes.
     """
     slopes = _first_slopes(steps)
     if len(slopes) > 1:
@@ -249,14 +256,14 @@ def _best_slopes(steps: StepPlaces, *, is_common: bool) -> Reals | None:
 
 
 def _exact_ends(steps: StepPlaces, factors: Integers, shift: int) -> tuple[Integers, Integers]:
-    """The interval of the addend for factors `[integers, channels]`, exactly."""
+    """Returns the exact interval of the addend for factors `[integers, channels]`."""
     low = (steps.reached_levels << shift) - np.einsum("kc,kcn->cn", factors, steps.reached)
     high = (steps.below_levels << shift) - 1 - np.einsum("kc,kcn->cn", factors, steps.below)
     return low.max(axis=1), high.min(axis=1)
 
 
 def _largest_shift(steps: StepPlaces, slopes: Reals, bits: int) -> int:
-    """The most places for which the sums fit so many bits, and the factors 31."""
+    """Returns the largest shift for which the sums fit `bits` bits and the factors 31."""
     largest = [max(map(abs, each)) for each in steps.ranges]
     products = float(sum(np.abs(slope).max() * most for slope, most in zip(slopes, largest, strict=True)))
     reach = 2 * products + max(abs(steps.low), abs(steps.high)) + 2
@@ -265,7 +272,7 @@ def _largest_shift(steps: StepPlaces, slopes: Reals, bits: int) -> int:
 
 
 def _common(low: Integers, high: Integers, shift: int, offset: int | None) -> Integers:
-    """The addends inside intervals: one for all channels where there is one, the half and the offset if it may be."""
+    """Returns addends inside the intervals: a common one if possible, preferably half a unit plus the offset."""
     least, most = int(low.max()), int(high.min())
     if least > most:
         return low + ((high - low) >> 1)
@@ -274,14 +281,15 @@ def _common(low: Integers, high: Integers, shift: int, offset: int | None) -> In
 
 
 def _is_stored(factors: Integers, addends: Integers, bits: int) -> bool:
-    """Whether words hold the factors and the addends. Where integers are far from 0, neither follows from the sum."""
+    """Whether the factors and addends fit their words. If integers are far from 0, this does not follow from the
+    sum."""
     least, most = integer_limits(bits)
     is_held = -LARGEST_FACTOR <= int(factors.min()) <= int(factors.max()) <= LARGEST_FACTOR
     return is_held and least <= int(addends.min()) <= int(addends.max()) <= most
 
 
 def _reach(steps: StepPlaces, factors: Integers, addends: Integers) -> tuple[int, int]:
-    """What the sums may be."""
+    """Returns the range of the sums."""
     low, high = int(addends.min()), int(addends.max())
     for factor, range_ in zip(factors, steps.ranges, strict=True):
         corners = [int(each) * end for each in (factor.min(), factor.max()) for end in range_]
@@ -290,7 +298,7 @@ def _reach(steps: StepPlaces, factors: Integers, addends: Integers) -> tuple[int
 
 
 def _made(steps: StepPlaces, factors: Integers, shift: int, bits: int, offset: int | None) -> IntegerSteps | None:
-    """The steps by these factors, `None` where no addend gives them or a word is too small."""
+    """Returns the formula with these factors; `None` if no addend satisfies the conditions, or a word is too small."""
     low, high = _exact_ends(steps, factors, shift)
     if (low > high).any():
         return None
@@ -306,15 +314,16 @@ def _made(steps: StepPlaces, factors: Integers, shift: int, bits: int, offset: i
 
 
 def _by_half(steps: StepPlaces, slopes: Reals, shift: int, bits: int, offset: int) -> IntegerSteps | None:
-    """The addend that rounding has, the half and the offset: each channel has an interval of factors then."""
+    """Uses the addend of rounding, half a unit plus the offset, and finds an interval of factors for each channel."""
     addend = (offset << shift) + (1 << shift >> 1)
-    # A channel with one value has it by any factor, or by those of a ray, whose end may be beyond what is stored.
+    # A channel with one value accepts any factor, or those of a half-line, whose end may exceed the limit.
     least, most = np.full(steps.channels, -LARGEST_FACTOR), np.full(steps.channels, LARGEST_FACTOR)
     for places, need, is_least in (
         (steps.reached[0], (steps.reached_levels << shift) - addend, True),
         (steps.below[0], (steps.below_levels << shift) - 1 - addend, False),
     ):
-        # places * M >= need where it is reached, and <= need where it is not yet: the sign of the place says which end.
+        # places * M >= need where the level is reached, <= need where it is not: the sign of the place
+        # selects the bound.
         divisor = np.where(places == 0, 1, places)
         sign = places if is_least else -places
         if ((places == 0) & ((need if is_least else -need) > 0)).any():
@@ -344,8 +353,11 @@ def _candidates(steps: StepPlaces, offset: int | None) -> Iterator[IntegerSteps 
 
 
 def fit_steps(steps: StepPlaces, offset: int | None = None) -> IntegerSteps | None:
-    """A sum of products and a shift that has exactly these steps, in 32 bits rather than in 64; `None` where none is
-    found. `offset` is what the rounding adds to whole numbers, where it is known: one addend for all channels then.
+    """Returns a sum of products and a shift with exactly these steps, preferably in 32 bits rather than 64.
+
+    Returns `None` if none is found. `offset` is the integer that the rounding adds, if known; all channels then share
+    one
+    addend.
     """
     if any(abs(each) > LARGEST_INTEGER for range_ in steps.ranges for each in range_):
         return None
@@ -353,30 +365,32 @@ def fit_steps(steps: StepPlaces, offset: int | None = None) -> IntegerSteps | No
 
 
 def apply_steps(steps: IntegerSteps, *integers: Any) -> Integers:
-    """What the formula gives of integers that broadcast to `[channels, places]`: for tests and for reading."""
+    """Evaluates the formula on integers that broadcast to `[channels, places]`; for tests and documentation."""
     total = steps.addends[:, None] + sum(
         np.asarray(each, np.int64) * factor[:, None] for each, factor in zip(integers, steps.factors, strict=True)
     )
     return np.clip(total >> steps.shift, steps.low, steps.high)
 
 
-# Quotients by a constant that are rounded to integers, as a product and a fused multiply-add: the same integers.
+# Rounded quotients by a constant as a product and a fused multiply-add, with equal integers.
 #
-# With `high` the reciprocal rounded towards zero and `low` what it lacks, `fma(x, high, x * low)` is `x / s` but for
-# about 2^-48 of it. Where it is rounded to an integer that is kept inside limits, only the places between two
-# integers matter: there are as many as integers, and each is checked.
+# With `high` the reciprocal rounded towards zero and `low` its error, `fma(x, high, x * low)` is `x / s` up to a
+# relative
+# error of about 2^-48. If it is rounded to an integer and clamped, only the transitions between integers matter: there
+# are as few as integers, and each is checked.
 
 Array = npt.NDArray[np.float32]
 
 MOST_INTEGERS = (1 << 16) - 1
-"""Beyond so many limits a proof takes more than some milliseconds."""
+"""The limit of integers in a range: a proof for more takes too many milliseconds."""
 
 _REACH = 4
-"""A bound between two integers lies so many floats at most from its product in f64, which is off by one at most."""
+"""The distance, in floats, of a transition from its f64 approximation, which is off by one float at most."""
 
 
 def reciprocal_parts(divisor: np.float32) -> tuple[np.float32, np.float32]:
-    """`1 / divisor` rounded towards zero, and what that lacks, which is 0 for a power of two; of a positive divisor."""
+    """Returns `1 / divisor` rounded towards zero, and its error, which is 0 for a power of two. `divisor` is
+    positive."""
     exact = 1 / Fraction(float(divisor))
     high = np.float32(float(exact))
     if Fraction(float(high)) > exact:
@@ -385,10 +399,10 @@ def reciprocal_parts(divisor: np.float32) -> tuple[np.float32, np.float32]:
 
 
 def rounds_alike(divisor: np.float32, low: int, high: int) -> bool:
-    """Whether both ways give every float the same integer from `low` to `high`, the others kept inside these.
+    """Whether both computations round every float to the same integer, after clamping to `[low, high]`.
 
-    Both grow with `x` (`low` is no larger than one unit in the last place of the reciprocal, so that its product never
-    falls by what the other gains), so they agree everywhere if they do on both sides of every bound.
+    Both increase with `x` (the second part is at most one ulp of the reciprocal, so its product never falls by more
+    than the other one rises), so they agree everywhere if they do on both sides of every transition.
     """
     if not 0 <= high - low <= MOST_INTEGERS or max(-low, high) > 1 << 20:
         return False
@@ -409,7 +423,7 @@ def rounds_alike(divisor: np.float32, low: int, high: int) -> bool:
 
 
 def _moved(values: Array, steps: int) -> Array:
-    """The floats that lie so many steps above."""
+    """Returns the floats `steps` positions above `values` (below, if negative)."""
     towards = np.float32(np.inf if steps > 0 else -np.inf)
     for _ in range(abs(steps)):
         values = np.nextafter(values, towards)
@@ -417,5 +431,5 @@ def _moved(values: Array, steps: int) -> Array:
 
 
 def _rounded(x: Array, first: np.float32, second: np.float32) -> Array:
-    """`roundeven(fma(x, first, x * second))`."""
+    """Computes `roundeven(fma(x, first, x * second))`."""
     return np.rint(fused_f32(x, first, x * second))

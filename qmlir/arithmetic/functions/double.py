@@ -1,7 +1,7 @@
-"""The other functions of f32, in steps of f64 that are rounded once at the end: 0.51 units of the last place at most.
+"""Elementary functions of f32, computed in f64 and rounded once at the end: errors of at most 0.51 ulp.
 
-The series are Taylor's, cut where the rest is below 2^-34 of the result. Every f32 but 0 is a normal f64 and so is what
-lies between it and the result, so nothing here overflows or loses bits on the way.
+The series are Taylor's, truncated where the remainder is below 2^-34 of the result. Every nonzero f32 is a normal f64,
+and so are all intermediate values, so no step overflows or underflows.
 """
 
 import math
@@ -13,7 +13,7 @@ from qmlir.arithmetic.functions.steps import Steps, Value
 
 _LN2 = math.log(2)
 _INTEGER = 1.5 * 2.0**52
-"""Added to a float it leaves no fraction bits: the sum's bits count up with the nearest integer."""
+"""Adding this to a float rounds it to an integer, by which the bits of the sum are offset."""
 _INTEGER_BITS = int(np.float64(_INTEGER).view(np.int64))
 _ONE_BITS = 1023 << 52
 _SQRT_HALF_BITS = int(np.float64(0.5**0.5).view(np.int64))
@@ -25,14 +25,14 @@ _COSINE = tuple((-1) ** n / math.factorial(2 * n) for n in range(6, -1, -1))
 _ARC_TANGENT = tuple((-1) ** n / (2 * n + 1) for n in range(13, -1, -1))
 _HYPERBOLIC_SINE = tuple(1 / math.factorial(2 * n + 1) for n in range(6, -1, -1))
 _LARGEST_EXPONENT = 300.0
-"""Beyond f32 in both directions, inside f64."""
+"""A bound beyond the exponents of f32 in both directions, inside those of f64."""
 
 
 # --- Exponentials and logarithms --------------------------------------------------------------------------------------
 
 
 def _power_of_two(e: Steps, shifted: Value, r: Value) -> Value:
-    """`2^n e^r`, `n` the integer that was added to `_INTEGER`, for `|r| <= ln 2 / 2`."""
+    """Computes `2^n e^r` for `|r| <= ln 2 / 2`; `shifted` is `n + _INTEGER`."""
     return polynomial(_EXPONENTIAL, r) * e.of_bits(((e.bits(shifted) - _INTEGER_BITS) << 52) + _ONE_BITS)
 
 
@@ -49,7 +49,8 @@ def _exp(e: Steps, x: Value) -> Value:
 
 
 def _log_parts(e: Steps, x: Value) -> tuple[Value, Value]:
-    """The exponent `n` and `ln(x / 2^n)` of positive finite `x`; of 0 and infinity they are some large numbers."""
+    """Returns the exponent `n` and `ln(x / 2^n)` of positive finite `x`; both are arbitrary large numbers for 0 and
+    infinity."""
     bits = e.bits(x)
     exponent = (bits - _SQRT_HALF_BITS) >> 52
     mantissa = e.of_bits(bits - (exponent << 52))
@@ -68,42 +69,42 @@ def _log2(e: Steps, x: Value) -> Value:
 
 
 def _of_positive(e: Steps, x: Value, result: Value) -> Value:
-    """A logarithm of `x` that holds where `x` is positive and finite, and what it is elsewhere."""
+    """Completes a logarithm that is valid for positive finite `x` with the results for all other `x`."""
     finite = e.where(x < np.inf, result, x)
     return e.where(x > 0.0, finite, e.where(x == 0.0, -np.inf, x * np.nan))
 
 
 def _log1p(e: Steps, x: Value) -> Value:
     above = x + 1.0
-    # What rounding the sum took away counts to the first order. (Kahan)
+    # First-order correction of the rounding error of the sum (Kahan).
     result = _log(e, above) + (x - (above - 1.0)) / above
     return _of_positive(e, above, e.where(above == 1.0, x, result))
 
 
 def exp2(e: Steps, x: Value) -> Value:
-    """`2^x`."""
+    """Computes the power of two `2^x`."""
     return e.narrow(_exp2(e, e.wide(x)))
 
 
 def log1p(e: Steps, x: Value) -> Value:
-    """`ln(1 + x)`, also next to 0."""
+    """Computes `ln(1 + x)` accurately, also near 0."""
     return e.narrow(_log1p(e, e.wide(x)))
 
 
 def log2(e: Steps, x: Value) -> Value:
-    """The logarithm to base 2, exact for powers of 2."""
+    """Computes the logarithm to base 2, exactly for powers of 2."""
     x = e.wide(x)
     return e.narrow(_of_positive(e, x, _log2(e, x)))
 
 
 def log10(e: Steps, x: Value) -> Value:
-    """The logarithm to base 10."""
+    """Computes the logarithm to base 10."""
     x = e.wide(x)
     return e.narrow(_of_positive(e, x, _log(e, x) * (1 / math.log(10))))
 
 
 def power(e: Steps, x: Value, y: Value) -> Value:
-    """`x^y`, of negative `x` for integers `y`; special cases as C's `pow`."""
+    """Computes `x^y`, for negative `x` only with integer `y`; special cases as in C's `pow`."""
     x, y = e.wide(x), e.wide(y)
     size = e.absolute(x)
     logarithm = _of_positive(e, size, _log2(e, size))
@@ -117,9 +118,9 @@ def power(e: Steps, x: Value, y: Value) -> Value:
 
 
 def cbrt(e: Steps, x: Value) -> Value:
-    """The cube root."""
+    """Computes the cube root, also of negative numbers."""
     x = e.wide(x)
-    # The logarithms of 0 and infinity are large enough.
+    # The computed logarithms of 0 and infinity are large enough to yield the correct results.
     root = e.copysign(_exp(e, _log(e, e.absolute(x)) * (1 / 3)), x)
     return e.narrow(e.where(x == x, root, x))
 
@@ -135,26 +136,28 @@ _HALF_TURN_OF_BITS = math.pi / 2 * 2.0**-62
 
 
 def _signed(bits: int) -> int:
-    """64 bits as the i64 that has them."""
+    """Reinterprets 64 bits as a signed integer."""
     return bits - (1 << 64) if bits >> 63 else bits
 
 
 def _float_of(e: Steps, x: Value) -> Value:
-    """An i64 as f64, without a conversion, which few machines have for vectors: its halves count up the last bit."""
+    """Converts an i64 to f64 by halves through the bit trick of `_INTEGER`, since few CPUs have a vector conversion."""
     high = e.of_bits((x >> 32) + _INTEGER_BITS) - _INTEGER
     low = e.of_bits((x & _LOW_HALF) + _INTEGER_BITS) - _INTEGER
     return high * 2.0**32 + low
 
 
 def _quarter_turns(e: Steps, size: Value) -> tuple[Value, Value]:
-    """The number of quarter turns next to an angle `size >= 0` in f32, modulo 4, and what is left of it in f64.
+    """Reduces an angle `size >= 0` in f32: returns the nearest number of quarter turns modulo 4, and the remainder in
+    f64.
 
-    Payne and Hanek's ("Radian Reduction for Trigonometric Functions", 1983): of the bits of 2 / pi only those are
-    multiplied that are not whole turns, in integers of units of 2^-62 quarter turns.
+    This is Payne and Hanek's method ("Radian Reduction for Trigonometric Functions", 1983): only the bits of 2 / pi
+    that
+    don't yield whole turns are multiplied, in integers with units of 2^-62 quarter turns.
     """
     bits = e.wide(e.bits(size))
     mantissa = (bits & 0x7FFFFF) | 0x800000
-    # The place of the first bit that counts: of weight 2 in the product with the mantissa's last bit.
+    # The index of the first bit that counts: of weight 2 in the product with the mantissa's last bit.
     start = (bits >> 23) - (150 - 62)
     start = e.where(start < 0, 0, start)
     offset = start & 63
@@ -165,7 +168,7 @@ def _quarter_turns(e: Steps, size: Value) -> tuple[Value, Value]:
         return e.where(after_128, w[place + 2], e.where(after_64, w[place + 1], e.constant(w[place], start)))
 
     first, second, third = word(0), word(1), word(2)
-    # Moved by 63 - offset and 1, since by 64 is not a shift.
+    # Shifted by 63 - offset, then by 1, since a shift by 64 is undefined.
     top = (first << offset) | e.shift_in_zeros(e.shift_in_zeros(second, 1), 63 - offset)
     rest = (second << offset) | e.shift_in_zeros(e.shift_in_zeros(third, 1), 63 - offset)
     product = mantissa * top + e.shift_in_zeros(mantissa * e.shift_in_zeros(rest, 32), 32)
@@ -185,7 +188,7 @@ def _of_finite(e: Steps, x: Value, result: Value) -> Value:
 
 
 def sin(e: Steps, x: Value) -> Value:
-    """The sine of any angle in radians."""
+    """Computes the sine of any angle in radians."""
     turns, r = _quarter_turns(e, e.absolute(x))
     sine, cosine = _sine_and_cosine(e, r)
     result = e.where((turns & 1) == 0, sine, cosine)
@@ -194,7 +197,7 @@ def sin(e: Steps, x: Value) -> Value:
 
 
 def cos(e: Steps, x: Value) -> Value:
-    """The cosine of any angle in radians."""
+    """Computes the cosine of any angle in radians."""
     turns, r = _quarter_turns(e, e.absolute(x))
     sine, cosine = _sine_and_cosine(e, r)
     result = e.where((turns & 1) == 0, cosine, sine)
@@ -202,7 +205,7 @@ def cos(e: Steps, x: Value) -> Value:
 
 
 def tan(e: Steps, x: Value) -> Value:
-    """The tangent of any angle in radians."""
+    """Computes the tangent of any angle in radians."""
     turns, r = _quarter_turns(e, e.absolute(x))
     sine, cosine = _sine_and_cosine(e, r)
     is_even = (turns & 1) == 0
@@ -211,8 +214,8 @@ def tan(e: Steps, x: Value) -> Value:
 
 
 def _arc_tangent(e: Steps, x: Value) -> Value:
-    """The angle from 0 to a quarter turn whose tangent is `x >= 0`."""
-    # tan(pi / 8) and its inverse: from there on the angle to an eighth, then to a quarter turn is the smaller one.
+    """Computes the arctangent of `x >= 0`, in `[0, pi / 2]`."""
+    # Reduction at tan(pi / 8) and its inverse: the remainder is the angle to pi / 4, or to pi / 2.
     is_middle, is_far = x > math.sqrt(2) - 1, x > math.sqrt(2) + 1
     above = e.where(is_far, -1.0, e.where(is_middle, x - 1.0, x))
     below = e.where(is_far, x, e.where(is_middle, x + 1.0, 1.0))
@@ -222,31 +225,31 @@ def _arc_tangent(e: Steps, x: Value) -> Value:
 
 
 def _of_one_minus(e: Steps, x: Value) -> Value:
-    """`(1 - x) (1 + x)`, negative for `|x| > 1`."""
+    """Computes `(1 - x) (1 + x)`, negative for `|x| > 1`."""
     return (1.0 - x) * (x + 1.0)
 
 
 def asin(e: Steps, x: Value) -> Value:
-    """The angle from -pi / 2 to pi / 2 whose sine is `x`."""
+    """Computes the arcsine, in `[-pi / 2, pi / 2]`."""
     x = e.wide(x)
     size = e.absolute(x)
     return e.narrow(e.copysign(_arc_tangent(e, size / e.sqrt(_of_one_minus(e, size))), x))
 
 
 def acos(e: Steps, x: Value) -> Value:
-    """The angle from 0 to pi whose cosine is `x`."""
+    """Computes the arccosine, in `[0, pi]`."""
     x = e.wide(x)
     return e.narrow(_arc_tangent(e, e.sqrt((1.0 - x) / (x + 1.0))) * 2.0)
 
 
 def atan(e: Steps, x: Value) -> Value:
-    """The angle from -pi / 2 to pi / 2 whose tangent is `x`."""
+    """Computes the arctangent, in `[-pi / 2, pi / 2]`."""
     x = e.wide(x)
     return e.narrow(e.copysign(_arc_tangent(e, e.absolute(x)), x))
 
 
 def atan2(e: Steps, y: Value, x: Value) -> Value:
-    """The angle from -pi to pi of the point `(x, y)`; zeros and infinities as C's `atan2`."""
+    """Computes the angle of the point `(x, y)`, in `[-pi, pi]`; zeros and infinities as in C's `atan2`."""
     y, x = e.wide(y), e.wide(x)
     rise, run = e.absolute(y), e.absolute(x)
     are_equal = (rise == run) & ((rise == 0.0) | (rise == np.inf))
@@ -260,7 +263,7 @@ def atan2(e: Steps, y: Value, x: Value) -> Value:
 
 
 def sinh(e: Steps, x: Value) -> Value:
-    """The hyperbolic sine."""
+    """Computes the hyperbolic sine."""
     x = e.wide(x)
     raised = _exp(e, e.absolute(x))
     far = e.copysign((raised - 1.0 / raised) * 0.5, x)
@@ -268,13 +271,13 @@ def sinh(e: Steps, x: Value) -> Value:
 
 
 def cosh(e: Steps, x: Value) -> Value:
-    """The hyperbolic cosine."""
+    """Computes the hyperbolic cosine."""
     raised = _exp(e, e.absolute(e.wide(x)))
     return e.narrow((raised + 1.0 / raised) * 0.5)
 
 
 def asinh(e: Steps, x: Value) -> Value:
-    """The inverse of the hyperbolic sine."""
+    """Computes the inverse hyperbolic sine."""
     x = e.wide(x)
     size = e.absolute(x)
     square = size * size
@@ -283,14 +286,14 @@ def asinh(e: Steps, x: Value) -> Value:
 
 
 def acosh(e: Steps, x: Value) -> Value:
-    """The inverse of the hyperbolic cosine, for `x >= 1`."""
+    """Computes the inverse hyperbolic cosine for `x >= 1`; NaN below 1."""
     x = e.wide(x)
     above = x - 1.0
     return e.narrow(e.where(x >= 1.0, _log1p(e, above + e.sqrt(above * (x + 1.0))), np.nan))
 
 
 def atanh(e: Steps, x: Value) -> Value:
-    """The inverse of the hyperbolic tangent, for `|x| <= 1`."""
+    """Computes the inverse hyperbolic tangent for `|x| <= 1`."""
     x = e.wide(x)
     size = e.absolute(x)
     return e.narrow(e.copysign(_log1p(e, (size + size) / (1.0 - size)) * 0.5, x))

@@ -1,4 +1,4 @@
-"""The functions that networks spend their time in, in steps of f32: 16 values at a time where the machine has them.
+"""The functions that dominate the run time of networks, computed in f32, so that AVX-512 processes 16 values at a time.
 
 Polynomials are near-minimax: least squares on 400 Chebyshev nodes, reweighted (Lawson) until the error is level, each
 coefficient rounded to f32 and the others fitted again. The splitting of `ln 2` into a short and a small part is Cody
@@ -12,16 +12,16 @@ from qmlir.arithmetic.functions.steps import Steps, Value
 
 _LOG2_E = 1.4426950408889634
 _LN2_SHORT = 0.693359375
-"""10 bits of ln 2: its product with an exponent is exact."""
+"""The leading 10 bits of ln 2: the product with an exponent is exact."""
 _LN2_REST = -2.12194440e-4
 
 _INTEGER = 1.5 * 2.0**23
-"""Added to a float it leaves no fraction bits: the sum's bits count up with the nearest integer."""
+"""Adding this to a float rounds it to an integer, by which the bits of the sum are offset."""
 _INTEGER_BITS = int(np.float32(_INTEGER).view(np.int32))
 _ONE_BITS = 127 << 23
 _SQRT_HALF_BITS = int(np.float32(0.5**0.5).view(np.int32))
 
-# (e^r - 1 - r) / r^2, |r| <= ln 2 / 2; from the highest power down, as all that follow
+# (e^r - 1 - r) / r^2, |r| <= ln 2 / 2; coefficients from the highest power down, as in all tables below
 _EXPONENTIAL = (1.9944255e-04, 1.3932686e-03, 8.333208e-03, 4.166649e-02, 1.6666667e-01, 0.5)
 
 # (ln(1 + f) - f + f^2 / 2) / f^3, sqrt(1/2) - 1 <= f <= sqrt(2) - 1
@@ -45,11 +45,11 @@ _ERF_FAR = (
     1.130084e-05, -3.2350642e-04, 3.645338e-03, -2.376819e-02, 1.0624403e-01, 6.35147e-01, 1.2864956e-01,
 )  # fmt: skip
 _ERF_FAR_END = 4.0
-"""From 3.92 on erf is 1 in f32."""
+"""The end of the range: from 3.92 on, erf is 1 in f32."""
 
 
 def polynomial(coefficients: tuple[float, ...], x: Value) -> Value:
-    """A polynomial by Horner's rule, from the coefficient of its highest power down."""
+    """Evaluates a polynomial by Horner's rule; coefficients from the highest power down."""
     result = x * coefficients[0] + coefficients[1]
     for coefficient in coefficients[2:]:
         result = result * x + coefficient
@@ -57,38 +57,38 @@ def polynomial(coefficients: tuple[float, ...], x: Value) -> Value:
 
 
 def _power_of_two(e: Steps, exponent: Value) -> Value:
-    """2 to an integer from -126 to 127."""
+    """Computes 2 to an integer power from -126 to 127."""
     return e.of_bits((exponent << 23) + _ONE_BITS)
 
 
 def _reduced(e: Steps, x: Value) -> tuple[Value, Value]:
-    """The integer `n` next to `x / ln 2`, and `e^(x - n ln 2) - 1`."""
+    """Returns the integer `n` nearest to `x / ln 2`, and `e^(x - n ln 2) - 1`."""
     shifted = x * _LOG2_E + _INTEGER
     n = shifted - _INTEGER
     most, rest = x - n * _LN2_SHORT, n * _LN2_REST
     r = most - rest
-    # The rounding of `r` stays out of the first power.
+    # The rounding error of `r` does not affect the linear term.
     return e.bits(shifted) - _INTEGER_BITS, (r * r * polynomial(_EXPONENTIAL, r) - rest) + most
 
 
 def clamped(e: Steps, x: Value, lowest: float, highest: float) -> Value:
-    """`x` inside bounds; NaN stays."""
+    """Clamps `x` to bounds; NaN stays."""
     x = e.where(x < lowest, lowest, x)
     return e.where(x > highest, highest, x)
 
 
 def exp(e: Steps, x: Value) -> Value:
-    """`e^x`."""
+    """Computes the exponential `e^x`."""
     exponent, above_one = _reduced(e, clamped(e, x, -104.0, 104.0))
-    # In two steps: the power is not a float of its own where the result is subnormal or infinite.
+    # In two steps, because the power of two itself may not be a normal float if the result is subnormal or infinite.
     half = exponent >> 1
     return (above_one + 1.0) * _power_of_two(e, half) * _power_of_two(e, exponent - half)
 
 
 def expm1(e: Steps, x: Value) -> Value:
-    """`e^x - 1`, also next to 0."""
+    """Computes `e^x - 1` accurately, also near 0."""
     exponent, above_one = _reduced(e, clamped(e, x, -20.0, 104.0))
-    # 2^n (q + (1 - 2^-n)): one rounding more than q has.
+    # 2^n (q + (1 - 2^-n)): one more rounding than `q` has.
     inverse = _power_of_two(e, e.where(exponent > 64, -64, 0 - exponent))
     half = exponent >> 1
     grown = (above_one + (1.0 - inverse)) * _power_of_two(e, half) * _power_of_two(e, exponent - half)
@@ -96,7 +96,7 @@ def expm1(e: Steps, x: Value) -> Value:
 
 
 def tanh(e: Steps, x: Value) -> Value:
-    """The hyperbolic tangent: a polynomial near 0, `1 - 2 / (e^(2|x|) + 1)` beyond."""
+    """Computes the hyperbolic tangent: a polynomial near 0, `1 - 2 / (e^(2|x|) + 1)` elsewhere."""
     square = x * x
     near = polynomial(_TANH_NEAR, square) * square * x + x
     size = e.absolute(x)
@@ -106,7 +106,7 @@ def tanh(e: Steps, x: Value) -> Value:
 
 
 def log(e: Steps, x: Value) -> Value:
-    """The natural logarithm."""
+    """Computes the natural logarithm."""
     is_subnormal = x < 2.0**-126
     bits = e.bits(e.where(is_subnormal, x * 2.0**23, x))
     exponent = (bits - _SQRT_HALF_BITS) >> 23
@@ -121,16 +121,16 @@ def log(e: Steps, x: Value) -> Value:
 
 
 def erf(e: Steps, x: Value) -> Value:
-    """The error function."""
+    """Computes the error function."""
     size = e.absolute(x)
     square = x * x
     near = polynomial(_ERF_NEAR, square) * x + x
-    # Where x is NaN it is near.
+    # NaN takes the branch near 0.
     t = e.where(size > _ERF_FAR_END, _ERF_FAR_END, size)
     far = 1.0 - exp(e, 0.0 - (polynomial(_ERF_FAR, t) * t + t))
     return e.where(size > _ERF_NEAR_END, e.copysign(far, x), near)
 
 
 def rsqrt(e: Steps, x: Value) -> Value:
-    """`1 / sqrt(x)`."""
+    """Computes the reciprocal square root `1 / sqrt(x)`."""
     return 1.0 / e.sqrt(x)

@@ -1,7 +1,7 @@
-"""The accumulators of contractions: the type of their exact sums, and the limits of the sums.
+"""Accumulators of contractions: the type of their exact sums, and the limits of the sums.
 
-An accumulator has 32 bits, zero point 0 and the scale `f32(s_x * s_w)`; like every result it saturates. So what is kept
-as one is exact only where 32 bits hold every sum: the limits say whether they do. A size that is not known counts as 1.
+An accumulator has 32 bits, zero point 0 and the scale `f32(s_x * s_w)`; like every result it saturates. It is exact
+only if 32 bits hold every sum, which the limits decide. A dynamic size counts as 1.
 """
 
 import math
@@ -29,16 +29,17 @@ LIMITS = storage_limits(IntegerType(BITS))
 
 Limits = tuple[int, int]
 Known = Callable[[SSAValue], Array | None]
-"""The stored elements of a constant, `None` for any other value."""
+"""Returns the stored elements of a constant; `None` for any other value."""
 
 
 @dataclass(frozen=True)
 class KnownOperands:
-    """What is known of the operands of an operation: those that it has, or others that are thought of."""
+    """Access to the element types and constants of an operation's operands; may be overridden with hypothetical
+    ones."""
 
     element: Callable[[Operation, SSAValue], Attribute] = lambda _, value: element_of(value)
     known: Callable[[Operation, SSAValue], Array | None] = lambda _, value: constant_array(value)
-    """The stored elements of a constant."""
+    """Returns the stored elements of a constant operand."""
 
 
 _OWN = KnownOperands()
@@ -47,7 +48,7 @@ _OWN = KnownOperands()
 class _Products(NamedTuple):
     """The operands of a contraction with integer sums, the axis of the result's channels, and the summed axes.
 
-    `x` and `w` are the types of the data and the weights: the sums have one scale, or one for each channel.
+    `x` and `w` are the types of the data and the weights: the sums have one scale, or one per channel.
     """
 
     weight: SSAValue
@@ -56,11 +57,11 @@ class _Products(NamedTuple):
     channels: int
     summed: tuple[int, ...]
     repeats: int
-    """How often the channels of the weights repeat along those of the result."""
+    """The number of times that the channels of the weights repeat along those of the result."""
 
     @property
     def terms(self) -> int:
-        """How many products each sum has."""
+        """The number of products in each sum."""
         sizes = [shape_of(self.weight)[axis] for axis in self.summed]
         return math.prod(size for size in sizes if size != DYNAMIC_INDEX)
 
@@ -99,7 +100,7 @@ def _by_types(found: _Products, data: Limits) -> Limits:
 
 
 def _by_weights(found: _Products, stored: Array, data: Limits) -> tuple[Array, Array]:
-    """The limits of the sums of each channel for these weights."""
+    """Returns the limits of the sums of each channel for these weights."""
     w = found.w
     _, zero_points = broadcast_parameters(w, stored.shape)
     integers = integers_of(stored, IntegerType(w.bits), is_unsigned=not w.is_signed)
@@ -108,12 +109,12 @@ def _by_weights(found: _Products, stored: Array, data: Limits) -> tuple[Array, A
 
 
 def are_held(low: Any, high: Any) -> bool:
-    """Whether 32 bits hold sums between these limits."""
+    """Whether 32 bits hold all sums between these limits."""
     return bool(np.all(LIMITS[0] <= low) and np.all(high <= LIMITS[1]))
 
 
 def accumulator_type(op: Operation) -> UniformQuantizedType | None:
-    """The type in which the sums of products of `op` are exact, whatever its data hold; `None` where there is none."""
+    """Returns the type in which the sums of `op` are exact for all data; `None` if there is none."""
     found = _products(op)
     if found is None:
         return None
@@ -130,9 +131,9 @@ def accumulator_type(op: Operation) -> UniformQuantizedType | None:
 
 
 def refuted_limits(op: Operation, bias: SSAValue | None, known: Known) -> Limits | None:
-    """The limits of the sums of `op`, bias included, where data of its type take them beyond 32 bits; `None` otherwise.
+    """Returns the limits of the sums of `op`, including the bias, if its data can exceed 32 bits; `None` otherwise.
 
-    Data keep the range that their type promises here, and a bias that is not a constant adds nothing.
+    Data are assumed to lie in the range of their type, and a bias that is not constant counts as 0.
     """
     found = _products(op)
     if found is None:
@@ -147,10 +148,11 @@ def refuted_limits(op: Operation, bias: SSAValue | None, known: Known) -> Limits
 
 
 def sum_limits(op: Operation, reading: KnownOperands = _OWN) -> Limits | None:
-    """The limits of every partial sum that `op` adds up, in whatever order, and of what it adds to such a sum.
+    """Returns the limits of all partial sums of `op`, in any order, and of the values that it adds to a sum.
 
-    `None` where it adds no integers of one scale, or an unknown number of them. A term may be 0, so that no partial sum
-    lies beyond the whole one.
+    Returns `None` if it sums no integers of one scale, or a dynamic number of them. A term may be 0, so the limits
+    include
+    those of all partial sums.
     """
     if isinstance(op, AddOp):
         return _limits_of_added(op, reading)
@@ -172,7 +174,7 @@ def sum_limits(op: Operation, reading: KnownOperands = _OWN) -> Limits | None:
 
 
 def _limits_of_value(op: Operation, value: SSAValue, reading: KnownOperands) -> Limits | None:
-    """The limits of `q - z` of an operand."""
+    """Returns the limits of `q - z` of an operand."""
     element = reading.element(op, value)
     if not isinstance(element, UniformQuantizedType):
         return None

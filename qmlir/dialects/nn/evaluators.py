@@ -1,7 +1,7 @@
-"""What the `nn` operations compute, in NumPy: one table a family, from operation class to function.
+"""NumPy semantics of the `nn` operations: one table per family, from operation class to function.
 
 A function takes the operation and its operands as arrays, and returns its results. Float, integer and boolean values
-are held as arrays of their own type (booleans as 0 and 1); movement takes the stored integers of quantized values too.
+are arrays of their own type (booleans as 0 and 1); movement also accepts the stored integers of quantized values.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
-"""Canonicalization of casts: only what changes no number.
+"""Canonicalization of casts that never changes a value.
 
-Upstream folds `dcast(qcast(x))` to `x`, which erases the rounding; we keep it. Where `x` was dequantized itself, it has
-no more values than its storage: a rescale that gives each of them back, or goes on to what it would be without, folds.
+Upstream folds `dcast(qcast(x))` to `x`, which removes the rounding; qmlir keeps it. But if `x` was itself dequantized,
+it takes finitely many values: a rescale that maps each of them to itself, or to the same final integer, folds.
 """
 
 from collections.abc import Callable
@@ -20,16 +20,17 @@ from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storag
 
 
 def is_exact_round_trip(quantized: UniformQuantizedType) -> bool:
-    """Whether quantizing what was dequantized gives back every integer that the storage can hold.
+    """Whether `qcast(dcast(x))` is the identity for every integer that the storage can hold.
 
-    A type that narrows its storage range, such as `i8<-127:127>`, is refused: a storage cast may bring -128 into it,
+    A type that narrows its storage range, such as `i8<-127:127>`, is excluded: a storage cast may introduce -128,
     which a quantization saturates.
 
-    With n = stored - zero_point the product n * scale has a relative error of at most 2^-24 in f32, the quotient
-    another 2^-24, so the quotient is within |n| * 2^-22.9 of n and rounds to n while |n| <= 2^21. A product that is
-    subnormal is exact (a multiple of the smallest subnormal) where the scale is subnormal, and off by half of that
-    at most otherwise, which the quotient takes below 1/2 as well; one that overflows is not exact. For f64 the same
-    holds with 29 bits more, which covers every storage type.
+    With n = stored - zero_point, the product n * scale has a relative error of at most 2^-24 in f32 and the quotient
+    another 2^-24, so the quotient is within |n| * 2^-22.9 of n and rounds to n while |n| <= 2^21. A subnormal
+    product is exact (a multiple of the smallest subnormal) if the scale is subnormal; otherwise it is off by at most
+    half
+    of that, so the error of the quotient also stays below 1/2. An overflowing product is not exact. For f64 the bounds
+    have 29 more bits, which covers every storage type.
     """
     if (quantized.storage_min, quantized.storage_max) != storage_limits(quantized.storage):
         return False
@@ -46,7 +47,7 @@ def is_exact_round_trip(quantized: UniformQuantizedType) -> bool:
 
 
 class FoldRequantizeOfDequantized(RewritePattern):
-    """`qcast(dcast(x)) -> x` where both casts have one type and its round trip is exact."""
+    """Folds `qcast(dcast(x)) -> x` if both casts have one type and its round trip is exact."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeCastOp, rewriter: PatternRewriter, /) -> None:
@@ -59,11 +60,11 @@ class FoldRequantizeOfDequantized(RewritePattern):
 
 
 ENUMERATED_BITS = 16
-"""Types of so many bits are proved value by value."""
+"""The maximum width of types that are checked exhaustively."""
 
 
 def _dequantized(value: SSAValue) -> tuple[SSAValue, UniformQuantizedType] | None:
-    """The stored operand of a dequantize cast, and its type, where its values are few enough to enumerate."""
+    """Returns the stored operand of a dequantize cast and its type, if its values are few enough to enumerate."""
     if not isinstance(value.owner, DequantizeCastOp):
         return None
     stored = value.owner.input
@@ -74,7 +75,7 @@ def _dequantized(value: SSAValue) -> tuple[SSAValue, UniformQuantizedType] | Non
 
 
 def _rescaled(value: SSAValue) -> tuple[SSAValue, UniformQuantizedType, UniformQuantizedType] | None:
-    """`dcast(qcast(dcast(x)))`: the inner float, the type of `x`, and the one in between."""
+    """Matches `dcast(qcast(dcast(x)))`; returns the inner float, the type of `x`, and the intermediate type."""
     if not isinstance(value.owner, DequantizeCastOp) or not isinstance(value.owner.input.owner, QuantizeCastOp):
         return None
     between = element_type(value.owner.input.type)
@@ -98,10 +99,10 @@ def is_kept(
     *,
     is_inside: bool = False,
 ) -> bool:
-    """Whether a value of `source` is the same with and without a rescale to `between`, for all that its storage holds.
+    """Whether every value of `source` is unchanged by a rescale to `between`, as floats or after quantization to
+    `target`.
 
-    What is the same are the floats, or what they are quantized to in `target`. `is_inside`: the value lies
-    inside the limits of its type.
+    `is_inside` restricts the check to values inside the limits of the type, rather than all that its storage holds.
     """
     low, high = (source.storage_min, source.storage_max) if is_inside else storage_limits(source.storage)
     reals = dequantize(np.arange(low, high + 1).astype(storage_dtype(source)), source)
@@ -119,9 +120,9 @@ def _nowhere(value: SSAValue) -> bool:
 
 @dataclass(frozen=True)
 class FoldExactRescale(RewritePattern):
-    """`dcast(qcast(dcast(x))) -> dcast(x)` where the type in between holds every value that `x` may have.
+    """Folds `dcast(qcast(dcast(x))) -> dcast(x)` if the intermediate type represents all values of `x`.
 
-    `is_inside` tells of an `x` whether it lies inside the limits of its type.
+    `is_inside` says whether a value is known to lie inside the limits of its type.
     """
 
     is_inside: Callable[[SSAValue], bool] = _nowhere
@@ -139,7 +140,7 @@ class FoldExactRescale(RewritePattern):
 
 @dataclass(frozen=True)
 class FoldRescaleChain(RewritePattern):
-    """`qcast(dcast(qcast(dcast(x)))) -> qcast(dcast(x))` where each value of `x` becomes the same integer."""
+    """Folds `qcast(dcast(qcast(dcast(x)))) -> qcast(dcast(x))` if each value of `x` yields the same integer."""
 
     is_inside: Callable[[SSAValue], bool] = _nowhere
 
@@ -155,7 +156,7 @@ class FoldRescaleChain(RewritePattern):
 
 
 class FoldStorageCastPair(RewritePattern):
-    """`scast(scast(x)) -> x` where the types meet again: a storage cast changes no number."""
+    """Folds `scast(scast(x)) -> x` if the types match: a storage cast changes no values."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: StorageCastOp, rewriter: PatternRewriter, /) -> None:
@@ -165,6 +166,6 @@ class FoldStorageCastPair(RewritePattern):
 
 
 RESCALES: tuple[RewritePattern, ...] = (FoldRequantizeOfDequantized(), FoldExactRescale(), FoldRescaleChain())
-"""Folds of values that are quantized one way after another."""
+"""The folds of repeated quantizations."""
 
 PATTERNS: tuple[RewritePattern, ...] = (*RESCALES, FoldStorageCastPair())

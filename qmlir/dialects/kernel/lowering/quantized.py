@@ -1,4 +1,4 @@
-"""Elements in bodies: stored integers read as exact integers or floats, and written by one rounding."""
+"""Access to quantized elements in bodies: reads of stored integers as exact integers or floats, and rounding writes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -39,20 +39,20 @@ from qmlir.dialects.quant.types import StoredType, UniformFloatType, UniformQuan
 from qmlir.ir.builtin_types import Codes, SmallFloat
 from qmlir.ir.builtin_types import tensor as tensor_type
 
-# Floats of 8 bits and fewer as integer code: the integer level holds their bits, and computes with f32.
+# Low-precision floats in integer code: the integer level holds their bits, and computes in f32.
 #
-# Both directions are shifts, one exact product or sum of f32, and selections, for every format from its description
-# (`FloatSemantics`): nothing is looked up, so that loops work on whole registers.
+# Both directions consist of shifts, one exact f32 product or sum, and selects, derived from the description of each
+# format (`FloatSemantics`): there are no table lookups, so loops can be vectorized.
 
 _MANTISSA, _BIAS, _INFINITY, _NAN = 23, 127, 0x7F800000, 0x7FC00000
 _MAGNITUDE = 0x7FFFFFFF
 
 
 def decoded(code: Scalar, format_: SmallFloat) -> Scalar:
-    """The f32 that the bits `code`, an integer of any width without a sign, stand for: exact.
+    """Decodes the bits `code`, an unsigned integer of any width, to f32, exactly.
 
-    Exponent and mantissa become those of an f32, whose bias is another: a product by a power of two corrects that, for
-    subnormal values too.
+    Exponent and mantissa move to those of an f32; a multiplication by a power of two corrects the bias, also for
+    subnormal values.
     """
     semantics, codes = format_.SEMANTICS, Codes.of(format_.SEMANTICS)
     bits = code.to(i32)
@@ -75,22 +75,24 @@ def decoded(code: Scalar, format_: SmallFloat) -> Scalar:
 
 
 _FEW_SUBNORMAL = 4
-"""Bits of exponents from which on few weights are subnormal: numbers of less than `2^-14` of the largest one."""
+"""The exponent width from which few weights are subnormal: those below `2^-14` of the largest one."""
 
 
 def plain_place(format_: PlainFloat) -> int:
-    """The bit of an f32 where the lowest bit of a code lies, whose exponent and mantissa are those of the f32."""
+    """Returns the bit of an f32 at which a code starts, so that its exponent and mantissa are those of the f32."""
     return _MANTISSA - format_.mantissa_bits
 
 
 def plain_decoded(emit: ArithBuilder, moved: SSAValue, format_: PlainFloat) -> SSAValue:
-    """The f32, on scalars or lanes, that codes stand for: exact. They lie at their place in i32, with their sign above.
+    """Decodes codes to f32, exactly, on scalars or vectors; they are i32 at `plain_place`, with their sign above.
 
-    As an f32 they are `2^n` times too small, as that has a larger bias: a product makes up for it, for subnormal values
-    too. They are subnormal in f32 before, and many processors take a hundred cycles for a product of such. Codes are
-    chosen with the largest number at the top (`PlainFloat.scaled_codes`), so that 4 bits of exponent leave one weight
-    in thousands to that. With fewer they are many: the exponents are made up for by a sum of integers, and what has
-    the exponent 0, which then stands for a power of two more than it should, loses that by a difference.
+    Read as f32, they are `2^n` times too small because of its larger bias: a multiplication corrects that, also for
+    subnormal values. These are subnormal in f32 before it, and many CPUs take a hundred cycles for a product of
+    subnormals.
+    Codes are chosen with the largest number at the top (`PlainFloat.scaled_codes`), so with 4 exponent bits only one
+    weight
+    in thousands is subnormal. With fewer exponent bits there are many: then an integer addition corrects the exponents,
+    and a subtraction corrects values with exponent 0, for which that power of two is too large.
     """
     magnitude = ((1 << format_.bits - 1) - 1) << plain_place(format_)
     bits = emit.binary(arith.AndIOp, moved, emit.constant(magnitude | ~_MAGNITUDE, i32))
@@ -116,7 +118,7 @@ def encoded(
     saturates: bool = True,
     rounding: PowerRounding = PowerRounding.UP,
 ) -> Scalar:
-    """The bits of an f32 rounded to a format, as `qmlir.arithmetic.small_floats` has it."""
+    """Rounds an f32 to a low-precision format and returns its bits, as `qmlir.arithmetic.small_floats` defines it."""
     bits = real.bitcast(i32)
     if isinstance(format_, Float8E8M0FNUType):
         code = _power(bits, saturates, rounding)
@@ -126,7 +128,8 @@ def encoded(
 
 
 def _rounded(bits: Scalar, format_: SmallFloat, saturates: bool) -> Scalar:
-    """Half-way cases go to even: normal values by integers, subnormal ones by a sum whose last place is theirs."""
+    """Rounds ties to even: normal values by integer addition, subnormal ones by a float sum with the same last
+    place."""
     semantics, codes = format_.SEMANTICS, Codes.of(format_.SEMANTICS)
     mantissa, bias = semantics.mantissa_bits, semantics.exponent_bias
     magnitude = bits & _MAGNITUDE
@@ -154,11 +157,11 @@ _STEPS = {
     PowerRounding.DOWN: (0, 0x800000, 0x400000),
     PowerRounding.NEAREST: (0x400000, 0x600000, 0x300000),
 }
-"""What is added in front of cutting the mantissa off; from which subnormal f32 on the code is 1, and from which 0."""
+"""The addend before the mantissa is truncated; the smallest subnormal f32 with code 1, and the bound for code 0."""
 
 
 def _power(bits: Scalar, saturates: bool, rounding: PowerRounding) -> Scalar:
-    """The biased exponent of a power of two: 0 and 1 stand for what f32 has as subnormal."""
+    """Returns the biased exponent of a power of two; codes 0 and 1 include the subnormal f32."""
     added, one, zero = _STEPS[rounding]
     magnitude = bits & _MAGNITUDE
     code = (magnitude + added) >> _MANTISSA
@@ -170,22 +173,22 @@ def _power(bits: Scalar, saturates: bool, rounding: PowerRounding) -> Scalar:
     return is_none.select(bits.constant(0xFF), code)
 
 
-# Reading and writing elements inside bodies: stored integers as exact integers or floats, and back by one rounding.
+# Reads and writes of elements in bodies: stored integers become exact integers or floats, and are rounded once.
 #
-# A `ScalarRead` is the inputs that an operand needs (parameters that differ from element to element are inputs too)
-# and how their scalars become one; a `Writing` is the same for a result. The formulas are those of the quantized
-# meaning of `nn` (`qmlir.dialects.nn.quantized_evaluators`), step by step, so that every bit is the same.
+# A `ScalarRead` holds the inputs for an operand (including parameters that vary by element) and the function that
+# combines their scalars; a `Writing` does the same for a result. The formulas follow the quantized semantics of `nn`
+# (`qmlir.dialects.nn.quantized_evaluators`) step by step, so that results are bit-identical.
 
 ANY = (-(1 << 61), 1 << 61)
-"""Limits that no rescaled integer reaches, nor the sum of two of them those of 64 bits."""
+"""Limits beyond all rescaled integers, whose sums of two fit 64 bits."""
 
 _EXACT_IN_F32 = 1 << 24
-"""Integers below this are f32 numbers: a multiplier of 1 keeps them as they are."""
+"""The bound up to which integers are exact in f32, so that a multiplier of 1 keeps them."""
 
 
 @dataclass(frozen=True)
 class ScalarRead:
-    """Inputs of a structured operation, and how the scalars of one point become one value."""
+    """Inputs of a structured operation, and the function that combines the scalars at one point."""
 
     inputs: tuple[Input, ...]
     read: Callable[[Sequence[Scalar]], Scalar]
@@ -193,14 +196,15 @@ class ScalarRead:
 
 @dataclass(frozen=True)
 class Writing:
-    """Further inputs of a structured operation, and how a computed value becomes the element that is stored."""
+    """Further inputs of a structured operation, and the function that converts a computed value to the stored
+    element."""
 
     inputs: tuple[Input, ...]
     write: Callable[[Scalar, Sequence[Scalar]], Scalar]
 
 
 def uniform_element(at: Lowering, value: SSAValue) -> UniformQuantizedType | None:
-    """The uniform type of an operand or a result, `None` where it is plain. Raises for `!quant.any`."""
+    """Returns the uniform type of an operand or result; `None` if it is plain. Raises for other stored types."""
     element = tensor_type(value.type).get_element_type()
     if isinstance(element, StoredType) and not isinstance(element, UniformQuantizedType):
         raise at.error(f"cannot compute with '{element}': expected a uniform quantized type")
@@ -209,29 +213,29 @@ def uniform_element(at: Lowering, value: SSAValue) -> UniformQuantizedType | Non
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number that goes with each element: a constant in the body, or one more input."""
+    """A parameter of each element: a constant in the body, or an additional input."""
 
     element: Attribute
     number: float | int | None
     inputs: tuple[Input, ...] = ()
     found: Callable[[Scalar], Scalar] = unchanged
-    """How the scalar of an input becomes the number."""
+    """Converts the scalar of an input to the parameter."""
 
     def of(self, scalars: Sequence[Scalar], near: Scalar) -> Scalar:
-        """The parameter of one point, from the scalars of `inputs`, in the body that `near` stands in."""
+        """Returns the parameter at one point, from the scalars of `inputs`, in the body of `near`."""
         if self.number is None:
             return self.found(scalars[0])
         return constant(near.builder, self.number, self.element)
 
     def is_always(self, number: float) -> bool:
-        """Whether the parameter is this number everywhere."""
+        """Whether the parameter is constant and equals `number`."""
         return self.number is not None and self.number == number
 
 
 def parameter(at: Lowering, array: Array, element: Attribute, map_: AffineMap) -> Parameter:
-    """The numbers of `array`, which broadcasts against an operand with the map `map_`, in the type `element`.
+    """Returns the parameter with the values of `array`, which broadcasts to an operand with the map `map_`.
 
-    What differs from element to element becomes a constant tensor without axes of size 1.
+    Values that vary become a constant tensor without axes of size 1.
     """
     if array.size == 0:
         return Parameter(element, 0)
@@ -246,10 +250,10 @@ def parameter(at: Lowering, array: Array, element: Attribute, map_: AffineMap) -
 
 
 Find = Callable[[Array, Attribute], Parameter]
-"""How an array of parameters becomes the number of each point, of a type."""
+"""Creates the parameter of a type from an array of values."""
 
 Where = AffineMap | Find
-"""Where the points of a body find their parameters: those of an operand with a map, or another way."""
+"""The map of the operand to which parameters apply, or a function that creates parameters."""
 
 
 def _finding(at: Lowering, where: Where) -> Find:
@@ -259,7 +263,7 @@ def _finding(at: Lowering, where: Where) -> Find:
 
 
 def split(scalars: Sequence[Scalar], *parts: Sequence[Input]) -> list[Sequence[Scalar]]:
-    """The scalars of several runs of inputs, run by run."""
+    """Splits scalars into the runs of several groups of inputs."""
     found: list[Sequence[Scalar]] = []
     start = 0
     for part in parts:
@@ -269,17 +273,17 @@ def split(scalars: Sequence[Scalar], *parts: Sequence[Input]) -> list[Sequence[S
 
 
 def _arithmetic(expressed: Attribute) -> AnyFloat:
-    """The type that floats are computed in: f64 for f64, otherwise f32."""
+    """Returns the type for float arithmetic: f64 for f64, otherwise f32."""
     return f64 if expressed == f64 else f32
 
 
 def wide_type(element: UniformQuantizedType) -> IntegerType:
-    """A type that holds the difference of a stored integer and a zero point."""
+    """Returns an integer type that holds the difference of a stored integer and a zero point."""
     return i32 if element.bits <= 16 else i64
 
 
 def largest(element: UniformQuantizedType) -> int:
-    """The largest absolute difference of a stored integer and its zero point."""
+    """Returns the largest absolute difference of a stored integer and its zero point."""
     limits, points = storage_limits(element.storage), element.zero_points
     return max(abs(limit - int(point)) for limit in limits for point in (points.min(), points.max()))
 
@@ -289,7 +293,7 @@ def _dtype(type_: Attribute) -> npt.DTypeLike:
 
 
 def plain(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
-    """The elements of a plain operand; shorter floats come as f32, in which they are computed."""
+    """Reads a plain operand; shorter floats are converted to f32 for computation."""
     small = small_float_of(tensor_type(value.type).get_element_type())
     if small is not None:
         return ScalarRead((Input(at.value(value), map_, unsigned=True),), lambda scalars: decoded(scalars[0], small))
@@ -302,12 +306,12 @@ def plain(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
 
 
 def stored(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
-    """The elements of an operand as memory has them."""
+    """Reads the stored elements of an operand, unchanged."""
     return ScalarRead((Input(at.value(value), map_, at.signedness(value)),), lambda scalars: scalars[0])
 
 
 def centred(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
-    """The exact integers `q - z` of a quantized operand: i32, or i64 for storage of more than 16 bits."""
+    """Reads the exact integers `q - z` of a quantized operand: i32, or i64 for storage of more than 16 bits."""
     element = uniform_element(at, value)
     assert element is not None
     _, zero_points = broadcast_parameters(element, tensor_type(value.type).get_shape())
@@ -323,9 +327,10 @@ def centred(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
 
 
 def real(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
-    """The elements of an operand as the floats that they stand for; plain ones as `plain` gives them.
+    """Reads the elements of an operand as dequantized floats; plain ones as in `plain`.
 
-    Stored integers as `quant.dcast` dequantizes them: `scale * (q - z)`, the product rounded once in the arithmetic of
+    Stored integers are dequantized as by `quant.dcast`: `scale * (q - z)`, the product rounded once in the arithmetic
+    of
     the expressed type, and then to that type.
     """
     element = tensor_type(value.type).get_element_type()
@@ -367,13 +372,14 @@ def _scales(at: Lowering, element: UniformType, shape: Sequence[int], map_: Affi
 
 
 def _saturated(whole: Scalar, zero_point: Scalar, limits: tuple[int, int], result: IntegerType) -> Scalar:
-    """A whole float moved by a zero point and kept inside the limits: in f64, which is exact there."""
+    """Adds a zero point to an integral float and clamps it: in f64, which is exact here."""
     moved = whole.to(f64) + zero_point.to(f64)
     return moved.clamp(*limits).to(i64).to(result)
 
 
 def _narrowed(whole: Scalar, zero_point: int, limits: tuple[int, int], result: IntegerType) -> Scalar:
-    """The same for 16 bits and less, in the float's own type: the limits are exact there before they are moved."""
+    """Adds a zero point and clamps, for at most 16 bits: in the float's own type, where the shifted limits are
+    exact."""
     low, high = limits
     integer = whole.clamp(low - zero_point, high - zero_point).to(i32)
     return (integer + zero_point if zero_point else integer).to(result)
@@ -382,9 +388,9 @@ def _narrowed(whole: Scalar, zero_point: int, limits: tuple[int, int], result: I
 def quantizing(
     at: Lowering, element: UniformQuantizedType, shape: Sequence[int], map_: AffineMap, *, is_rounded: bool = False
 ) -> Writing:
-    """Floats stored as `quant.qcast` quantizes them: `saturate(rne(x / scale) + z)`, a true division.
+    """Quantizes floats as `quant.qcast` does: `saturate(rne(x / scale) + z)`, with a true division.
 
-    They are rounded to the expressed type first, unless `is_rounded` says that they are as they should be.
+    They are rounded to the expressed type first, unless `is_rounded` says that they already are.
     """
     arithmetic = _arithmetic(element.expressed)
     scales, zero_points = broadcast_parameters(element, tuple(shape))
@@ -404,7 +410,8 @@ def quantizing(
 
 
 def _quantizing_to_small(at: Lowering, element: UniformFloatType, shape: Sequence[int], map_: AffineMap) -> Writing:
-    """Floats as `quant.qcast` makes small floats of them: the quotient rounded, by way of f32, and saturated."""
+    """Quantizes floats to low-precision floats as `quant.qcast` does: the quotient is rounded through f32 and
+    saturates."""
     arithmetic = _arithmetic(element.expressed)
     scale = _scales(at, element, shape, map_)
 
@@ -416,7 +423,7 @@ def _quantizing_to_small(at: Lowering, element: UniformFloatType, shape: Sequenc
 
 
 def converting(element: Attribute) -> Writing:
-    """Computed values stored in a plain type: floats rounded to it, integers as they are."""
+    """Converts computed values to a plain type: rounds floats, keeps integers."""
     small = small_float_of(element)
     if small is not None:
         return Writing((), lambda value, scalars: encoded(value.to(f32), small))
@@ -424,7 +431,7 @@ def converting(element: Attribute) -> Writing:
 
 
 def writing(at: Lowering, index: int, map_: AffineMap) -> Writing:
-    """Floats, or plain values, stored as a result of the operation has them."""
+    """Writes floats or plain values to a result in its own type."""
     value = at.op.results[index]
     element = tensor_type(value.type).get_element_type()
     if isinstance(element, UniformFloatType):
@@ -436,7 +443,7 @@ def writing(at: Lowering, index: int, map_: AffineMap) -> Writing:
 
 
 def requantization_of(at: Lowering) -> RequantizeAttr:
-    """How the operation says that it requantizes: its property `requantize`, or f32."""
+    """Returns the requantization of the operation: its property `requantize`, or f32."""
     found = at.op.properties.get("requantize")
     return found if isinstance(found, RequantizeAttr) else RequantizeAttr.of(Mode.F32)
 
@@ -451,12 +458,12 @@ def requantizing(
     mode: RequantizeAttr | None = None,
     spread: Callable[[Array], Array] = lambda parameters: parameters,
 ) -> Writing:
-    """Exact integers of the f32 `scale`, up to `largest`, stored as a result of the operation has them.
+    """Requantizes exact integers with the f32 `scale`, of magnitude up to `largest`, to a result.
 
-    `spread` takes parameters that broadcast against the result to those of the axes that `where` gives.
-    `scale` broadcasts against the result, whose axes a map gives; the integers of a mean are sums of `count`
-    elements. Where the multiplier is 1, so where the scales are the same, the integer is kept: below 2^24 the rounding
-    does that by itself. `mode` is the operation's own where none is given.
+    `spread` maps parameters that broadcast to the result to the axes of `where`.
+    `scale` broadcasts to the result; for a mean, the integers are sums of `count` elements. If the multiplier is 1,
+    and therefore if the scales are equal, integers stay unchanged; below 2^24 rounding has this effect anyway. `mode`
+    defaults to the operation's own.
     """
     element = uniform_element(at, at.op.results[index])
     assert element is not None
@@ -470,7 +477,7 @@ def requantizing(
         rescale = _f32_rescaling if mode.mode is Mode.F32 else _qlinear_rescaling
         return rescale(find, element, factors, zero_points, largest)
     ratio = _ratio(scale, target)
-    # The modes with a multiplier saturate to 32 bits first, which narrower results do not show.
+    # The modes with a multiplier first saturate to 32 bits, which has no effect on narrower results.
     if (ratio == 1).all() and (mode.mode is Mode.SHIFT or element.bits <= 16 or largest <= MULTIPLIED[1]):
         return _keeping(find, element, zero_points, largest)
     limits = element.storage_min, element.storage_max
@@ -478,7 +485,7 @@ def requantizing(
 
 
 def _ratio(source: npt.ArrayLike, target: npt.ArrayLike) -> Array:
-    """The ratio of two f32 scales in f64, as the integer modes take it."""
+    """Returns the ratio of two f32 scales in f64, as the integer modes take it."""
     return np.asarray(np.asarray(source, np.float32).astype(np.float64) / np.asarray(target, np.float32))
 
 
@@ -495,7 +502,7 @@ def _kept(
     limits: tuple[int, int],
     result: IntegerType,
 ) -> Scalar:
-    """An integer up to `largest` that keeps its scale, in its own type where that proves not to overflow."""
+    """Stores an integer of magnitude up to `largest` with unchanged scale, in its own type if that cannot overflow."""
     if offset.number is None or integer.bits != 32:
         return _keep(integer, offset.of(offsets, integer), limits, result)
     zero_point = int(offset.number)
@@ -507,7 +514,7 @@ def _kept(
 
 
 def _keeping(find: Find, element: UniformQuantizedType, zero_points: Array, largest: int) -> Writing:
-    """Integers up to `largest` that keep their scale: nothing is rescaled."""
+    """Stores integers of magnitude up to `largest` with unchanged scale."""
     offset = find(zero_points.astype(np.int64), i64)
     limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
     return Writing(offset.inputs, lambda integer, offsets: _kept(integer, offset, offsets, largest, limits, result))
@@ -546,7 +553,7 @@ def _f32_rescaling(
 def _qlinear_rescaling(
     find: Find, element: UniformQuantizedType, factors: Array, zero_points: Array, largest: int
 ) -> Writing:
-    """One zero point, which is added before rounding; a multiplier of 1 is no exception."""
+    """Rescales with a single zero point, added before rounding; a multiplier of 1 is no exception."""
     factor, offset = find(factors, f32), int(zero_points.item())
     limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
 
@@ -568,7 +575,7 @@ def rescaling(
     result: IntegerType,
     where: Where,
 ) -> Writing:
-    """Integers rescaled by `ratio` in a mode without floats; several zero points are added behind the rescaling."""
+    """Rescales integers by `ratio` in an integer mode; varying zero points are added after the rescaling."""
     if mode.mode is Mode.SHIFT:
         arrays = [(power_of_two_shift(ratio), IntegerType(8), np.int8)]
     else:
@@ -599,7 +606,7 @@ def compute(
     function: Callable[..., Scalar],
     index: int = 0,
 ) -> SSAValue:
-    """A result of the operation, every element `writing(function(*readings))`."""
+    """Computes a result of the operation elementwise, as `writing(function(*readings))`."""
     inputs = [each for reading in readings for each in reading.inputs]
 
     def body(*scalars: Scalar) -> Scalar:
@@ -610,24 +617,24 @@ def compute(
     return at.compute([*inputs, *writing.inputs], at.result_shape(index), at.result_element(index), body)
 
 
-# Rows of integers normalized, one by one in a body whose reductions make one number of a row.
+# Normalization of integer rows in a body with row reductions.
 #
-# The formulas are those of `qmlir.arithmetic.row_norms`, step by step. Sums of integers may be taken in any order: a
-# row is divided among lanes, and the root is computed once a row.
+# The formulas follow `qmlir.arithmetic.row_norms` step by step. Integer sums may be reordered: a row is divided among
+# lanes, and the root is computed once per row.
 
 _WORD = 1 << 31
-"""Integers of 32 bits are smaller."""
+"""The bound of 32-bit integers."""
 
 
 def _sum_of_squares(d: Scalar, largest: int, count: int, row: Sequence[int]) -> Scalar:
-    """`sum(d^2)` of `count` integers up to `largest`, in 64 bits; squares, and their sum, in 32 bits where these do."""
+    """Returns `sum(d^2)` of `count` integers up to `largest` as i64, computed in 32 bits if these suffice."""
     narrow = d if largest**2 < _WORD else d.to(i64)
     squares = narrow * narrow
     return (squares if count * largest**2 < _WORD else squares.to(i64)).over_row(RowSumOp, row).to(i64)
 
 
 def normalized(norm: RowNorm, d: Scalar, largest: int, row: Sequence[int]) -> Scalar:
-    """`f32(f32(n d - t) * r)` for an integer `d` of 32 bits, up to `largest`, of a row along the iterators `row`."""
+    """Computes `f32(f32(n d - t) * r)` for a 32-bit integer `d` up to `largest`, in a row along the iterators `row`."""
     squares, multiple = norm.count * _sum_of_squares(d, largest, norm.count, row), norm.count * d
     if norm.is_centred:
         total = d.over_row(RowSumOp, row)

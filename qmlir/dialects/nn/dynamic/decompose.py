@@ -1,4 +1,4 @@
-"""Decompositions of the family `dynamic` into components."""
+"""Decompositions of dynamically quantized operations into components."""
 
 from dataclasses import dataclass, field
 from typing import Protocol, cast
@@ -34,25 +34,27 @@ from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
 
-# Products with weights of integers whose other factor is quantized by its own range when it is multiplied.
+# Products with integer weights, whose other factor is quantized at run time by its own range.
 #
-# The factors are quantized values of scale 1: their products are those of bytes, and the zero point that only the
-# run knows is corrected for, `sum (a - z) w = sum a w - z sum w`.
+# The factors become quantized values of scale 1, so that bytes are multiplied; the zero point, which is known at run
+# time
+# only, is corrected for: `sum (a - z) w = sum a w - z sum w`.
 
 _DATA = UniformQuantizedType.per_tensor(STORAGE, f32, 1.0)
 _SUM = UniformQuantizedType.per_tensor(i32, f32, 1.0)
 
 
 class Adds(Protocol):
-    """What takes parts with their roles."""
+    """A builder that adds parts with their roles."""
 
     def add(self, role: str, op: Operation) -> SSAValue:
-        """Add a part; its first result."""
+        """Adds a part and returns its first result."""
         ...
 
 
 def _of_rows(values: Array, element: UniformQuantizedType, shape: tuple[int, ...], rows: slice, way: int) -> Array:
-    """The parameters of some rows of one direction of weights `[D, rows, terms]`: one, or one for each."""
+    """Returns the parameters of some rows in one direction of weights `[D, rows, terms]`: a single one, or one per
+    row."""
     match element.granularity:
         case Granularity.TENSOR:
             return values.reshape(())
@@ -68,20 +70,20 @@ def _of_rows(values: Array, element: UniformQuantizedType, shape: tuple[int, ...
 
 @dataclass
 class DynamicProducts:
-    """What the products of a layer share: what was quantized once, and the parameters of weights."""
+    """State shared by the products of a layer: values that are already quantized, and parameters of weights."""
 
     quantized: dict[SSAValue, tuple[SSAValue, SSAValue, SSAValue]] = field(
         default_factory=dict[SSAValue, tuple[SSAValue, SSAValue, SSAValue]]
     )
-    """By value: its integers as a quantized value, its scale, and its zero point as i32."""
+    """For each value: its integers as a quantized value, its scale, and its zero point as i32."""
 
     of_weights: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(
         default_factory=dict[SSAValue, tuple[SSAValue, SSAValue]]
     )
-    """By the rows of weights: the sum of each row, and its scale."""
+    """For each slice of weights: the sum of each row, and its scale."""
 
     def rows(self, parts: Adds, role: str, value: SSAValue, place: tuple[int, int, int]) -> SSAValue:
-        """Rows of constant weights `[D, rows, terms]`: of direction `way`, from `start` on, `count` of them."""
+        """Slices constant weights `[D, rows, terms]`: direction `way`, `count` rows from `start`."""
         way, start, count = place
         constant, element = value.owner, cast(UniformQuantizedType, element_of(value))  # as the operation verifies
         if not isinstance(constant, ConstantOp):
@@ -111,7 +113,7 @@ class DynamicProducts:
         return self.quantized[value]
 
     def product(self, parts: Adds, role: str, value: SSAValue, weight: SSAValue) -> SSAValue:
-        """`value`, quantized by its range, times rows that `rows` gave."""
+        """Multiplies `value`, quantized by its range, by rows from `rows`."""
         integers, scale, zero_point = self._quantized(parts, role, value)
         sums, weight_scale = self.of_weights[weight]
         shape = (*shape_of(value)[:-1], shape_of(weight)[0])

@@ -1,4 +1,4 @@
-"""Lowering of elements: one body for each element, in exact integers, reals or floats."""
+"""Lowering of elementwise operations, in exact integers, exact reals or floats."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,28 +29,28 @@ from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storag
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.evaluation import evaluate
 
-# Real values of stored integers, compared exactly: one float where it holds the product with the scale, else two.
+# Exact comparison of real values of stored integers: one float if it holds the product with the scale, else two.
 #
-# An f32 scale has 24 significant bits: its product with an integer below 2^29 has the 53 of f64. A longer product is
-# `high + low`: the product rounded, and what the rounding left, which a fused step gives exactly. Rounding keeps the
-# order, so the high parts decide, and where they are equal the low ones.
+# An f32 scale has 24 significant bits: its product with an integer below 2^29 fits the 53 bits of f64. A longer product
+# is `high + low`: the rounded product, and its rounding error, which a fused step computes exactly. Rounding is
+# monotonic, so the high parts decide, and the low ones if those are equal.
 
 _ONE_FLOAT = 1 << 29
-"""Integers below this need no second float."""
+"""The bound below which integers need no second float."""
 
 _MOST_EXPONENTS = 900
-"""Scales that are further apart, in powers of 2, have products that leave the range of f64."""
+"""The limit of exponent differences: products with scales further apart leave the range of f64."""
 
 
 @dataclass(frozen=True)
 class ExactReal:
-    """A real value, exact: the sum of its parts, the low one at most half a unit in the last place of the high one."""
+    """An exact real value: the sum of its parts, the low one at most half an ulp of the high one."""
 
     high: Scalar
     low: Scalar | None
 
     def compare(self, predicate: str, other: "ExactReal") -> Scalar:
-        """Whether `lt`, `le`, `gt`, `ge` or `eq` holds."""
+        """Compares by `lt`, `le`, `gt`, `ge` or `eq` and returns an i1."""
         if self.low is None and other.low is None:
             return self.high.compare(predicate, other.high)
         low = self.high.constant(0.0) if self.low is None else self.low
@@ -68,16 +68,16 @@ class ExactReal:
 
 @dataclass(frozen=True)
 class ExactReading:
-    """Inputs of a structured operation, and how the scalars of one point become an exact real."""
+    """Inputs of a structured operation, and the function that combines their scalars to an exact real."""
 
     inputs: tuple[Input, ...]
     count: int
-    """How many floats each real value is."""
+    """The number of floats of each real value."""
     read: Callable[[Sequence[Scalar]], ExactReal]
 
 
 def exact_scales(value: SSAValue, element: UniformQuantizedType) -> npt.NDArray[np.float64]:
-    """The scales of an operand as its values are compared, in a shape that broadcasts against it."""
+    """Returns the scales that are used to compare an operand, in a shape that broadcasts to it."""
     scales, _ = broadcast_parameters(element, tensor(value.type).get_shape())
     return scales if isinstance(element.expressed, Float64Type) else scales.astype(np.float32).astype(np.float64)
 
@@ -85,7 +85,7 @@ def exact_scales(value: SSAValue, element: UniformQuantizedType) -> npt.NDArray[
 def exact_reals(
     at: Lowering, operands: Sequence[tuple[SSAValue, UniformQuantizedType, AffineMap]]
 ) -> list[ExactReading]:
-    """Quantized operands as exact reals that may be compared with each other, all of them in one unit."""
+    """Reads quantized operands as exact reals in one unit, so that they can be compared with each other."""
     scales = [exact_scales(value, element) for value, element, _ in operands]
     exponents = np.concatenate([np.frexp(each)[1].reshape(-1) for each in scales])
     if exponents.size and exponents.max() - exponents.min() > _MOST_EXPONENTS:
@@ -113,21 +113,20 @@ def _exact_real(
     return ExactReading((*own.inputs, *scale.inputs), 1 if is_short else 2, read)
 
 
-# Operations on elements: which of the ways of `interpret.quantized` one takes, and the structured operation it
-# makes.
+# Lowering strategies of elementwise operations on quantized values.
 #
-# Plain values go through the operation's function; quantized ones through exact integers where a rule has them,
-# through a table where the function has one operand of at most 16 bits, and through floats otherwise.
+# Plain values use the operation's function. Quantized values use exact integers if there is a rule for them, a lookup
+# table if the function has one operand of at most 16 bits, and floats otherwise.
 
 Function = Callable[..., Scalar]
-"""`f(op, *scalars)`: what an operation computes on plain values; f16 and bf16 come as f32."""
+"""The scalar function `f(op, *scalars)` of an operation on plain values; f16 and bf16 are passed as f32."""
 
 TABLE_BITS = 16
-"""A function of one stored value of this many bits is looked up."""
+"""The largest width of a stored operand whose function becomes a lookup table."""
 
 
 def of_scalars(function: Callable[..., Scalar]) -> Function:
-    """`function(*scalars)` for operations whose properties do not matter."""
+    """Adapts `function(*scalars)` for operations whose properties do not matter."""
 
     def of_their_values(op: Operation, *scalars: Scalar) -> Scalar:
         return function(*scalars)
@@ -136,22 +135,23 @@ def of_scalars(function: Callable[..., Scalar]) -> Function:
 
 
 def operand_map(at: Lowering, value: SSAValue) -> AffineMap:
-    """Where a result's element finds its element of an operand that broadcasts to it."""
+    """Returns the map from a result's index to the index in an operand that broadcasts to it."""
     return broadcast_map(tensor(value.type).get_shape(), at.result_shape())
 
 
 def identity(at: Lowering) -> AffineMap:
-    """The map of the result itself."""
+    """Returns the identity map of the result."""
     return AffineMap.identity(len(at.result_shape()))
 
 
 def reals(at: Lowering, values: Sequence[SSAValue]) -> list[ScalarRead]:
-    """Operands as floats, or as the plain values that they are."""
+    """Reads operands as floats, or unchanged if they are plain."""
     return [quantized.real(at, value, operand_map(at, value)) for value in values]
 
 
 def through_reals(at: Lowering, function: Function) -> SSAValue:
-    """`function` of the operands' numbers; quantized ones are dequantized, and quantized results rounded once."""
+    """Applies `function` to the operands; quantized ones are dequantized first, and quantized results are rounded
+    once."""
     op = at.op
     writing = quantized.writing(at, 0, identity(at))
     return quantized.compute(at, reals(at, op.operands), writing, lambda *scalars: function(op, *scalars))
@@ -172,9 +172,9 @@ def _is_table(op: IRDLOperation) -> bool:
 
 
 def table_of(op: IRDLOperation) -> Array:
-    """The results of an operation on one quantized value, by its evaluator, for all that the storage holds.
+    """Evaluates a unary operation on all values of the storage of its operand.
 
-    That is more than a type with a narrower range promises: an argument that breaks the promise stays in the table.
+    These are more values than a type with a narrower range allows: an operand outside that range stays in the table.
     """
     element = tensor(op.operands[0].type).get_element_type()
     assert isinstance(element, UniformQuantizedType)
@@ -204,7 +204,7 @@ def table_of(op: IRDLOperation) -> Array:
 
 
 def _is_defined(op: IRDLOperation, real: Array) -> Array:
-    """Where an operation has a result that is a number; everywhere, if its parts decide."""
+    """Returns a mask of the values with a finite result; all values, if the operation's parts decide."""
     if isinstance(op, NnOp) and op.components is not None:
         return np.full(real.shape, True)
     plain = type(op).create(
@@ -218,7 +218,7 @@ def _is_defined(op: IRDLOperation, real: Array) -> Array:
 
 
 def _where_defined(op: IRDLOperation, stored: Array, given: UniformQuantizedType) -> Array:
-    """The results for stored values; the zero point for those that the evaluator refuses, such as the root of -1."""
+    """Evaluates on stored values; those that the evaluator rejects, such as the root of -1, yield the zero point."""
     try:
         results = evaluate(op, [stored])
     except InterpretationError:
@@ -231,7 +231,7 @@ def _where_defined(op: IRDLOperation, stored: Array, given: UniformQuantizedType
 
 
 def looked_up(at: Lowering) -> SSAValue:
-    """The operation as a table of its results."""
+    """Lowers the operation to a lookup table of its results."""
     op = at.op
     assert isinstance(op, IRDLOperation)
     element = tensor(op.operands[0].type).get_element_type()
@@ -249,7 +249,7 @@ def looked_up(at: Lowering) -> SSAValue:
 
 
 def between_casts(op: NnOp, at: Lowering) -> Sequence[SSAValue]:
-    """A quantized operation without integer arithmetic: the float one between casts."""
+    """Rewrites a quantized operation without integer arithmetic to the float one between casts."""
     operands = [
         value if quantized.uniform_element(at, value) is None else at.insert(DequantizeCastOp(value, plain_of(value)))
         for value in op.operands
@@ -268,15 +268,15 @@ def between_casts(op: NnOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def plain_of(value: SSAValue) -> Attribute:
-    """The type of a value before it was quantized."""
+    """Returns the type of a value before it was quantized."""
     type_ = tensor(value.type)
     return TensorType(cast(Any, plain_type(type_.get_element_type())), type_.get_shape())
 
 
 def or_parts(lower: Lower) -> Lower:
-    """`lower`; a quantized operation whose parts have types of their own is those parts, or a table of what they give.
+    """Wraps `lower`: a quantized operation with typed parts becomes these parts, or a table of their results.
 
-    A table has an entry for a stored value, wherever it is: no part may have parameters for each index of an axis.
+    A table has one entry per stored value, whatever its index: no part may have per-axis parameters.
     """
 
     def chosen(op: NnOp, at: Lowering) -> Sequence[SSAValue] | None:
@@ -292,7 +292,7 @@ def or_parts(lower: Lower) -> Lower:
 
 
 def otherwise(op: NnOp, at: Lowering) -> Sequence[SSAValue] | None:
-    """An operation without a row of its own: quantized, a table or a float operation; in float, its parts."""
+    """Lowers an operation without a rule: if quantized, to a table or a float operation; in float, to its parts."""
     values = [*op.operands, *op.results]
     if all(quantized.uniform_element(at, value) is None for value in values):
         return None
@@ -300,7 +300,7 @@ def otherwise(op: NnOp, at: Lowering) -> Sequence[SSAValue] | None:
 
 
 def elementwise(function: Function) -> Lower:
-    """The lowering of an operation that is `function` of its elements."""
+    """Returns the lowering of an operation that applies `function` to its elements."""
 
     def lower(op: IRDLOperation, at: Lowering) -> Sequence[SSAValue]:
         return (looked_up(at) if _is_table(op) else through_reals(at, function),)

@@ -1,8 +1,8 @@
-"""Normalizations, all of them composites: of a batch, of each instance, of groups of channels, of the last axes.
+"""Normalization composites: batch, instance, group, and trailing-axes norms.
 
-Group, layer and root-mean-square normalization have two stages, as ONNX defines them: the values are normalized in the
-float type `precision` and rounded to their own type, then scaled and shifted in their own type. Those of rows compute
-on integers where data and result are quantized.
+Group, layer and root-mean-square normalization have two stages, as in ONNX: the values are normalized in the
+float type `precision` and rounded to their own type, then scaled and shifted in their own type. Row norms compute on
+integers if data and result are quantized.
 """
 
 import math
@@ -52,28 +52,28 @@ from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import QuantizationSlots
 
 MOST_BITS = 16
-"""Rows of integers of more bits are normalized in floats."""
+"""The largest width of integers that are normalized exactly; wider ones are normalized in floats."""
 
 
 def default_precision(value: SSAValue) -> Attribute:
-    """The default type that `value` is normalized in: f64 for f64, f32 for the other floats."""
+    """Returns the default type for normalization: f64 for f64, f32 for other floats."""
     return f64 if plain_type(element_of(value)) == f64 else f32
 
 
 class NormOp(KeptOp, ABC):
-    """A division by a root, of a number that `epsilon` keeps from 0.
+    """A division by a root of a number that `epsilon` keeps away from 0.
 
-    xDSL orders the operands of a subclass before those that it inherits, so each operation defines its own.
+    xDSL orders the operands of a subclass before inherited ones, so each operation defines its own.
     """
 
     epsilon = opt_prop_def(FloatAttr, FloatAttr(1e-5, f32))
 
 
 class ChannelNormOp(NormOp, ABC):
-    """A normalization of `[N, C, …]` with parameters for each channel."""
+    """A normalization of `[N, C, …]` with per-channel parameters."""
 
     def channel_norm_type(self, data: SSAValue, parameters: Sequence[SSAValue]) -> AnyTensor:
-        """The type of the result, after a check of the operands."""
+        """Verifies the operands and returns the result type."""
         sizes = shape_of(data)
         if len(sizes) < 2:
             raise VerifyException(f"data must have rank >= 2, but got '{data.type}'")
@@ -86,9 +86,9 @@ class ChannelNormOp(NormOp, ABC):
 
 
 class RowNormOp(NormOp, ABC):
-    """A normalization of rows, of which a quantized one computes on integers (`qmlir.arithmetic.row_norms`).
+    """A normalization of rows; if quantized, it computes on integers (`qmlir.arithmetic.row_norms`).
 
-    Its scale and its bias are floats then; where `components` has the types of its parts, they are quantized too.
+    Its scale and bias are floats then; if `components` has the types of its parts, they are also quantized.
     """
 
     IS_CENTRED: ClassVar[bool] = True
@@ -101,7 +101,7 @@ class RowNormOp(NormOp, ABC):
 
     @abstractmethod
     def row_sizes(self) -> Sequence[int]:
-        """The sizes of the axes of a row; those of a group are the channels of it, and the axes after them."""
+        """Returns the sizes of the axes of a row; for a group, its channels and the axes after them."""
 
     def verify_(self) -> None:
         super().verify_()
@@ -122,7 +122,7 @@ class RowNormOp(NormOp, ABC):
         return FloatCause.FLOAT_NEIGHBOR.reason()
 
     def row_bounds(self) -> RowBounds:
-        """How a quantized norm computes on integers, but for their scale. Raises `ValueError` where it does not."""
+        """Returns the integer computation of a quantized norm without its scale. Raises `ValueError` if it has none."""
         types = [element_of(value) for value in (self.operands[0], self.results[0])]
         for element in types:
             if not isinstance(element, UniformQuantizedType) or element.granularity is not Granularity.TENSOR:
@@ -139,7 +139,7 @@ class RowNormOp(NormOp, ABC):
         return RowBounds(math.prod(sizes), data.bits, float(np.float32(self.epsilon.value.data)), self.IS_CENTRED)
 
     def integer_norm(self) -> RowNorm:
-        """How a quantized norm computes on integers. Raises `ValueError` where it does not."""
+        """Returns the integer computation of a quantized norm. Raises `ValueError` if it has none."""
         bounds, data = self.row_bounds(), element_of(self.operands[0])
         assert isinstance(data, UniformQuantizedType)
         return bounds.norm_of(float(np.float32(data.scale)))
@@ -156,7 +156,7 @@ class RowNormOp(NormOp, ABC):
 
 
 class ScaledChannelNormOp(ChannelNormOp, RowNormOp, ABC):
-    """A normalization of `[N, C, …]` whose result is multiplied by a scale for each channel, and has a bias added."""
+    """A normalization of `[N, C, …]` followed by a per-channel scale and bias."""
 
     data = operand_def(TensorType)
     scale = operand_def(TensorType)
@@ -168,12 +168,12 @@ class ScaledChannelNormOp(ChannelNormOp, RowNormOp, ABC):
 
 
 class TwoStageOp(NormOp, ABC):
-    """A normalization in the type `precision`, by default f64 for f64 and f32 for the other floats."""
+    """A normalization in the type `precision`; the default is f64 for f64 and f32 for other floats."""
 
     precision = opt_prop_def(Attribute)
 
     def first_stage_type(self, data: SSAValue) -> Attribute:
-        """The type that `data` is normalized in."""
+        """Returns the type in which `data` is normalized."""
         if self.precision is None:
             return default_precision(data)
         verify_precision(self.precision)
@@ -187,7 +187,7 @@ class TrailingNormOp(TwoStageOp, RowNormOp, ABC):
     axis = opt_prop_def(IntegerAttr, IntegerAttr(-1, i64))
 
     def trailing_norm_type(self, data: SSAValue, parameters: Sequence[SSAValue | None]) -> AnyTensor:
-        """The type of the result, after a check of the operands."""
+        """Verifies the operands and returns the result type."""
         sizes = shape_of(data)
         normalized_axis(self.axis.value.data, len(sizes))
         self.first_stage_type(data)
@@ -216,9 +216,9 @@ def _broadcasts_to(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
 
 @irdl_op_definition
 class BatchNormOp(ChannelNormOp):
-    """`(x - mean) / sqrt(variance + epsilon) * scale + bias` for each channel of `[N, C, …]`.
+    """Computes `(x - mean) / sqrt(variance + epsilon) * scale + bias` per channel of `[N, C, …]`.
 
-    Without mean and variance `x * scale + bias`: what is left of a norm of constants when its parts have types.
+    Without mean and variance, it computes `x * scale + bias`: a norm with folded constants whose parts have types.
     """
 
     name = "nn.batch_norm"
@@ -234,7 +234,7 @@ class BatchNormOp(ChannelNormOp):
 
     @property
     def statistics(self) -> tuple[SSAValue, SSAValue] | None:
-        """The mean and the variance."""
+        """The mean and the variance; `None` if they are folded."""
         return None if self.mean is None or self.variance is None else (self.mean, self.variance)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -245,7 +245,8 @@ class BatchNormOp(ChannelNormOp):
 
 @irdl_op_definition
 class InstanceNormOp(ScaledChannelNormOp):
-    """Mean 0 and variance 1 for each channel of each instance, then `* scale + bias` (ONNX InstanceNormalization)."""
+    """Normalizes each channel of each instance to mean 0 and variance 1, then applies `* scale + bias` (ONNX
+    InstanceNormalization)."""
 
     name = "nn.instance_norm"
 
@@ -255,9 +256,10 @@ class InstanceNormOp(ScaledChannelNormOp):
 
 @irdl_op_definition
 class GroupNormOp(ScaledChannelNormOp, TwoStageOp):
-    """Mean 0 and variance 1 for each of `groups` groups of channels, then `* scale + bias` for each channel.
+    """Normalizes each of `groups` groups of channels to mean 0 and variance 1, then applies a per-channel scale and
+    bias.
 
-    ONNX GroupNormalization from opset 21.
+    This is ONNX GroupNormalization from opset 21 on.
     """
 
     name = "nn.group_norm"
@@ -279,7 +281,8 @@ class GroupNormOp(ScaledChannelNormOp, TwoStageOp):
 
 @irdl_op_definition
 class LayerNormOp(TrailingNormOp):
-    """Mean 0 and variance 1 over the axes from `axis` on, then `* scale + bias` (ONNX LayerNormalization)."""
+    """Normalizes to mean 0 and variance 1 over the axes from `axis` on, then applies `* scale + bias` (ONNX
+    LayerNormalization)."""
 
     name = "nn.layer_norm"
 
@@ -294,7 +297,7 @@ class LayerNormOp(TrailingNormOp):
 
 @irdl_op_definition
 class RmsNormOp(TrailingNormOp):
-    """`x / sqrt(mean(x^2) + epsilon)` over the axes from `axis` on, then `* scale` (ONNX RMSNormalization)."""
+    """Computes `x / sqrt(mean(x^2) + epsilon) * scale` over the axes from `axis` on (ONNX RMSNormalization)."""
 
     name = "nn.rms_norm"
     IS_CENTRED: ClassVar[bool] = False
@@ -309,9 +312,9 @@ class RmsNormOp(TrailingNormOp):
 
 @irdl_op_definition
 class LpNormOp(KeptOp, OneOperandOp):
-    """`x / sum(|x|^p)^(1/p)` along one axis, 0 where the sum is 0 (ONNX LpNormalization); `p` is 1 or 2.
+    """Computes `x / sum(|x|^p)^(1/p)` along one axis, 0 if the sum is 0 (ONNX LpNormalization); `p` is 1 or 2.
 
-    With `epsilon`, which ONNX has not, a norm that is smaller is `epsilon`.
+    `epsilon`, which ONNX lacks, is a lower bound of the norm.
     """
 
     name = "nn.lp_norm"
@@ -331,10 +334,10 @@ class LpNormOp(KeptOp, OneOperandOp):
 
 @irdl_op_definition
 class LocalResponseNormOp(OneOperandOp):
-    """`x / (bias + alpha / size * sum(x^2))^beta`, the sum over `size` neighbouring channels (ONNX LRN).
+    """Computes `x / (bias + alpha / size * sum(x^2))^beta`, with the sum over `size` neighboring channels (ONNX LRN).
 
-    A neighbourhood reaches `(size - 1) / 2` channels to both sides, where that is not an integer rounded down to the
-    lower channels and up to the higher ones, as far as there are channels.
+    The neighborhood reaches `(size - 1) / 2` channels to both sides, rounded down towards lower channels and up
+    towards higher ones, and is truncated at the ends.
     """
 
     name = "nn.local_response_norm"

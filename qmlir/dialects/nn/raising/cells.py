@@ -1,9 +1,9 @@
-"""Cells of recurrent layers that a model spells as parts, quantized: one step, which becomes a layer of one step.
+"""Raises quantized recurrent cells spelled as primitive operations to recurrent layers of one step.
 
 Exporters unroll a layer, or write its cell: two products, which all gates may share, their sum, and the functions of
-the gates. The columns of a product, of a sum and of a function are computed one by one, so a gate's own columns are the
-same integers. From these columns the parts of the layer are built anew, with the types of the model; the layer's
-decomposition must be exactly these parts, or the cell stays as it is, with the reason.
+the gates. The columns of a product, a sum and a function are independent, so a gate's own columns are the same
+integers. From these columns the parts of the layer are rebuilt with the types of the model. The layer's decomposition
+must be exactly these parts; otherwise the cell stays unchanged, with a reason.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -34,14 +34,14 @@ from qmlir.ir.decomposition import Parts
 from qmlir.ir.provenance import describe, merged_origins, set_origins, set_tensor_names, tensor_names
 
 GATES = ("input_gate", "output_gate", "forget_gate", "cell_gate")
-"""In the order of their weights in a layer."""
+"""The gates, in the order of their weights in a layer."""
 
 _FUNCTIONS = (SigmoidOp, TanhOp, HardSigmoidOp, ReluOp, SoftsignOp, ClipOp)
-"""What may stand where a gate has its function."""
+"""The operations that are accepted as the function of a gate."""
 
 
 class DiffersError(Exception):
-    """What a cell has that the parts of a layer have not."""
+    """A difference between a cell and the decomposition of a layer, which prevents raising."""
 
 
 def _giver(value: SSAValue) -> Operation | None:
@@ -49,7 +49,7 @@ def _giver(value: SSAValue) -> Operation | None:
 
 
 def _with(op: Operation, *kinds: type[Operation]) -> tuple[SSAValue, SSAValue] | None:
-    """The first operand of `op` that an operation of these kinds gives, and the other one."""
+    """Returns the first operand of `op` that is defined by an operation of these kinds, and the other operand."""
     for value, other in (op.operands, op.operands[::-1]):
         if isinstance(_giver(value), kinds):
             return value, other
@@ -63,17 +63,17 @@ def _named(value: SSAValue) -> str:
 
 @dataclass
 class _Made:
-    """The operations that are made to compare a layer with a cell: most of them are erased again."""
+    """The operations created to compare a layer with a cell, most of which are erased afterwards."""
 
     operations: list[Operation] = field(default_factory=list[Operation])
     _parts: dict[Operation, tuple[NnOp, ...]] = field(default_factory=dict[Operation, tuple[NnOp, ...]])
 
     def add(self, op: Operation) -> None:
-        """Take note of an operation."""
+        """Registers a created operation."""
         self.operations.append(op)
 
     def parts_of(self, op: NnOp) -> tuple[NnOp, ...]:
-        """The parts of a composite of the cell, with their types."""
+        """Returns the parts of a composite of the cell, with their types."""
         if op not in self._parts:
             parts = Parts(op)
             if decompose(op, parts) is None:
@@ -83,7 +83,7 @@ class _Made:
         return self._parts[op]
 
     def erase(self, kept: Collection[Operation] = ()) -> None:
-        """Erase all of them but those that are kept."""
+        """Erases all created operations except for `kept`."""
         for op in reversed(self.operations):
             if op not in kept:
                 op.erase(safe_erase=False)
@@ -91,7 +91,7 @@ class _Made:
 
 @dataclass(frozen=True)
 class _Product:
-    """A product of rows with constant weights, and a bias."""
+    """A product of rows with constant weights, and an optional bias."""
 
     data: SSAValue
     weight: ConstantOp
@@ -99,16 +99,17 @@ class _Product:
     """Whether the weights are `[K, N]`."""
 
     inner: tuple[Operation, ...]
-    """The operations of the model that it is, the last of which gives its value."""
+    """The operations of the model that compute the product; the last one defines its value."""
 
     parts: tuple[NnOp, ...]
-    """The product and, where there is a bias, the sum: `inner`, or the parts of a fully connected layer."""
+    """The product and, with a bias, the sum: `inner`, or the parts of a fully connected layer."""
 
     bias: ConstantOp | None = None
 
     @staticmethod
     def of(value: SSAValue, made: _Made) -> "_Product":
-        """What `value` is; parts of a layer join those `made`. Raises `DiffersError` where it is something else."""
+        """Matches the product that defines `value`; created parts are added to `made`. Raises `DiffersError`
+        otherwise."""
         op = _giver(value)
         if isinstance(op, FullyConnectedOp):
             weight, bias = constant_of(op.weight), None if op.bias is None else constant_of(op.bias)
@@ -129,7 +130,7 @@ class _Product:
 
     @property
     def op(self) -> Operation:
-        """The operation that gives its value."""
+        """The operation that defines the value of the product."""
         return self.inner[-1]
 
     @property
@@ -140,7 +141,7 @@ class _Product:
 
 @dataclass(frozen=True)
 class _Gate:
-    """The function of a gate, the sum that it takes columns of, and the first of the columns."""
+    """The function of a gate, the sum whose columns it reads, and the index of the first column."""
 
     function: UnaryOp
     total: AddOp
@@ -191,7 +192,8 @@ class LstmCell:
 
     @staticmethod
     def of(root: Operation) -> "LstmCell | None":
-        """The quantized cell whose output `root` is; `None` where it is none. Raises `DiffersError` for a near one."""
+        """Matches a quantized cell with output `root`; `None` if it is no cell. Raises `DiffersError` for an
+        imperfect match."""
         if not isinstance(root, MulOp) or not isinstance(element_of(root.result), UniformQuantizedType):
             return None
         found = _with(root, TanhOp)
@@ -228,9 +230,9 @@ class LstmCell:
     def _add(
         self, op: Any, role: str, like: NnOp, cut: Callable[[Attribute], Attribute] = lambda each: each
     ) -> SSAValue:
-        """Add a part of the layer, which has the type and the arithmetic of its counterpart in the cell.
+        """Adds a part of the layer with the type and the requantization of its counterpart in the cell.
 
-        `cut` makes the type of columns of that of all.
+        `cut` maps the type of all columns to that of the gate's columns.
         """
         element = cut(element_of(like.results[0]))
         set_element(op, element)
@@ -241,7 +243,7 @@ class LstmCell:
         return op.results[0]
 
     def _piece(self, element: Attribute, start: int, axis: int) -> Attribute:
-        """The type of this cell's columns from `start` on, along `axis` where they have scales of their own."""
+        """Returns the type of this cell's columns from `start` on, along `axis` if they have separate scales."""
         if not isinstance(element, UniformQuantizedType) or element.granularity is Granularity.BLOCK:
             raise DiffersError(f"one of its parts has the unsupported type '{element}'")
         if element.granularity is Granularity.TENSOR:
@@ -261,7 +263,7 @@ class LstmCell:
         return self._add(ConstantOp.of(piece, TensorType(cast(Any, element), piece.shape)), role, source, cut)
 
     def _step(self, value: SSAValue) -> SSAValue:
-        """`[1, N, H]` of `[N, H]`."""
+        """Reshapes `[N, H]` to `[1, N, H]`."""
         shape = shape_of(value)
         if len(shape) == 3 and shape[0] == 1:
             return value
@@ -272,7 +274,7 @@ class LstmCell:
         return reshaped.result
 
     def _products(self, gate: _Gate) -> tuple[_Product, _Product]:
-        """The product of the input, which may have a bias, and that of the state."""
+        """Returns the product of the input, which may have a bias, and that of the state."""
         first, second = (_Product.of(value, self.made) for value in gate.total.operands)
         if first.bias is not None and second.bias is not None:
             raise DiffersError(
@@ -299,7 +301,7 @@ class LstmCell:
     state: SSAValue | None = None
 
     def _activated(self, name: str, operands: dict[str, list[SSAValue]]) -> SSAValue:
-        """The parts of a gate; the constants of `operands` are those of the layer."""
+        """Builds the parts of a gate; collects the layer's constants in `operands`."""
         gate = self.gates[name]
         first, second = self._products(gate)
         assert self.data is not None
@@ -324,7 +326,9 @@ class LstmCell:
         return self._add(build(kind, [total]), f"{name}/{kind.name.partition('.')[2]}", gate.function)
 
     def _whole(self, pieces: Sequence[SSAValue], *, has_zeros: bool = False) -> SSAValue:
-        """The constant of a layer `[1, 4 * H, …]` from those of its gates; after a bias that of the state, zeros."""
+        """Concatenates the constants of the gates to that of a layer, `[1, 4 * H, …]`; a bias is followed by zeros for
+        the
+        state."""
         constants = [cast(ConstantOp, _giver(piece)) for piece in pieces]
         array = np.concatenate([each.array for each in constants])[None]
         array = np.concatenate([array, np.zeros_like(array)], axis=1) if has_zeros else array
@@ -337,7 +341,7 @@ class LstmCell:
         return made.result
 
     def inside(self) -> Iterator[Operation]:
-        """The operations of the cell, without its constants."""
+        """Yields the operations of the cell, without its constants."""
         for gate in self.gates.values():
             yield from (gate.function, *gate.moved, gate.total)
             for value in gate.total.operands:
@@ -353,7 +357,8 @@ class LstmCell:
         return None
 
     def raised(self) -> Raised:
-        """The layer in the place of the cell. Raises `DiffersError`, and leaves the cell, where they differ."""
+        """Returns the replacement of the cell by a layer. Raises `DiffersError`, leaving the cell intact, if they
+        differ."""
         try:
             if (fault := self._other_user()) is not None:
                 raise DiffersError(fault)
@@ -412,7 +417,7 @@ class LstmCell:
 
 
 def looks_like_gru(root: Operation) -> bool:
-    """Whether `root` mixes a state and a tanh as a GRU does: `(1 - z) * n + z * h`, or `n + z * (h - n)`."""
+    """Whether `root` combines a state and a tanh like a GRU: `(1 - z) * n + z * h`, or `n + z * (h - n)`."""
     if not isinstance(root, AddOp) or not isinstance(element_of(root.result), UniformQuantizedType):
         return False
     terms = [op for op in map(_giver, root.operands) if isinstance(op, MulOp)]

@@ -1,8 +1,8 @@
-"""Raising one group of operations to the composite whose parts they are, where nothing is lost.
+"""Raises a group of operations to the composite whose decomposition it is, if that loses no information.
 
-A template is unified with the group twice: its plain parts, which binds the composite's operands; and the parts of the
-composite that would take the group's place, with all types, which must be the group itself to the last byte. In between
-the types of the group become the composite's `components`.
+A template is unified with the group twice: first its plain parts, which binds the composite's operands; then the
+decomposition of the new composite, with all types, which must equal the group exactly. In between, the types of the
+group become the composite's `components`.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -42,19 +42,19 @@ from qmlir.registry import decompositions
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a group stays as it is."""
+    """Why a group is not raised."""
 
     reason: str
     is_computed: bool
-    """Whether the group computes the composite, and something else stands in the way."""
+    """Whether the group computes the composite, but something else prevents raising it."""
 
 
 Parameters = tuple[str, bool, tuple[int, int], float, int]
-"""What one channel or block of a quantized type says: storage, sign, limits, scale and zero point."""
+"""The parameters of a channel or block of a quantized type: storage, sign, limits, scale and zero point."""
 
 
 def _parameters(element: Attribute) -> frozenset[Parameters | Attribute]:
-    """The parameters of a type: columns of a value have some of those of all."""
+    """Returns the parameters of all channels or blocks of a type; slices of a value have a subset of them."""
     if not isinstance(element, UniformQuantizedType):
         return frozenset([element])
     head = (str(element.storage), element.is_signed, (element.storage_min, element.storage_max))
@@ -63,9 +63,9 @@ def _parameters(element: Attribute) -> frozenset[Parameters | Attribute]:
 
 
 def _given_types(ops: Iterable[Operation]) -> Iterator[tuple[Operation, Attribute]]:
-    """The operations that compute quantized values, composites as their parts, each with the types of its results.
+    """Yields the operations that compute quantized values, with their result types; composites yield their parts.
 
-    Operations that only move values have the types of their operands.
+    Operations that only move values are skipped: they have the types of their operands.
     """
     for op in ops:
         parts = Parts(op, may_be_excerpt=True)
@@ -80,7 +80,8 @@ def _given_types(ops: Iterable[Operation]) -> Iterator[tuple[Operation, Attribut
 
 
 def _lost_type(group: Sequence[Operation], composite: NnOp) -> str | None:
-    """The first result of the group whose quantized type no part of the composite of the same kind has."""
+    """Returns why raising would lose a quantized type: no part of the same kind in the composite has it; `None` if
+    none is."""
     kept: dict[type[Operation], set[Parameters | Attribute]] = {}
     for part, element in _given_types([composite]):
         kept.setdefault(type(part), set()).update(_parameters(element))
@@ -92,23 +93,23 @@ def _lost_type(group: Sequence[Operation], composite: NnOp) -> str | None:
 
 @dataclass(frozen=True)
 class Raised:
-    """A composite that can take the place of a group; `of` makes it, and refuses where a type would be lost."""
+    """A composite that can replace a group. `of` creates it, and refuses if a type would be lost."""
 
     composite: NnOp
     before: Sequence[NnOp]
-    """What gives it operands that were put together, constants and a transpose, to stand in front of it."""
+    """Constants and a transpose that build combined operands, inserted before the composite."""
 
     results: Sequence[SSAValue | None]
-    """For each of its results, the value of the group whose place it takes."""
+    """For each result of the composite, the value of the group that it replaces; `None` for an unused result."""
 
     parts: Sequence[Operation]
-    """The group, each operation before its users."""
+    """The operations of the group, in topological order."""
 
     after: Sequence[NnOp] = ()
-    """What makes its results those of the group: a transpose or reshapes."""
+    """A transpose or reshapes that convert the composite's results to those of the group."""
 
     values: Sequence[SSAValue] = ()
-    """What takes the place of `results`."""
+    """The values that replace `results`."""
 
     @staticmethod
     def of(
@@ -119,10 +120,11 @@ class Raised:
         after: Sequence[NnOp] = (),
         values: Sequence[SSAValue] | None = None,
     ) -> "Raised | Refusal":
-        """The composite in the place of the group, or the refusal if none of its parts has the type of a removed one.
+        """Creates the replacement of a group, or the refusal if one of its quantized types would be lost.
 
-        `values` take the place of `results`; without them these are the results of the last operation that is made.
-        Every composite that is raised is made here, so a rule that forgets a type can't change a number.
+        `values` replace `results`; the default is the results of the last new operation. All raised composites are
+        created
+        here, so a rule that forgets a type cannot change a result.
         """
         taken = [op for op in parts if not isinstance(op, ConstantOp)]
         if (fault := _lost_type(taken, composite)) is not None:
@@ -136,7 +138,7 @@ class Raised:
         return [*self.before, self.composite, *self.after]
 
     def anchor(self) -> Operation | None:
-        """The first of the operations that give its results: there the composite would stand."""
+        """Returns the insertion point of the composite: the first operation that defines one of the results."""
         first: Operation | None = None
         for value in self.results:
             owner = value.op if isinstance(value, OpResult) else None
@@ -145,12 +147,12 @@ class Raised:
         return first
 
     def discard(self) -> None:
-        """Take the composite apart: the group stays."""
+        """Erases the new operations, and leaves the group in place."""
         for op in reversed(self.made):
             op.erase(safe_erase=False)
 
     def replace(self) -> None:
-        """Put the composite in the place of the group, and erase the operations that have no users then."""
+        """Inserts the composite, replaces the group's results, and erases operations without remaining users."""
         anchor = self.anchor()
         assert anchor is not None
         block = anchor.parent
@@ -168,7 +170,7 @@ class Raised:
 
 
 def _written_out(op: Operation) -> dict[str, Attribute]:
-    """The properties of an operation, defaults included, without the types of its own parts."""
+    """Returns the properties of an operation including defaults, without the types of its parts."""
     definitions = op.get_irdl_definition().properties if isinstance(op, NnOp) else {}
     defaults = {name: each.default_value for name, each in definitions.items() if each.default_value is not None}
     return {name: value for name, value in {**defaults, **op.properties}.items() if name != COMPONENTS}
@@ -183,7 +185,7 @@ def _properties_differ(mine: Operation, other: Operation, besides: Collection[st
 
 
 def _naming_parts(parts: Parts, rules: Rules) -> Rules:
-    """`rules`, whose reasons name the part."""
+    """Wraps `rules` so that their reasons name the part."""
     roles = dict(zip(parts.operations, parts.roles, strict=True))
 
     def named(op: Operation | None, fault: str | None) -> str | None:
@@ -213,10 +215,10 @@ def _template_rules(template: Template) -> Rules:
         if type(mine) is not type(other):
             return f"expected '{mine.name}', but got '{other.name}'"
         if isinstance(mine, ConstantOp) and isinstance(other, ConstantOp):
-            # The numbers of a quantized constant are compared when the types of all parts are known.
+            # The elements of a quantized constant are compared once the types of all parts are known.
             is_stored = kind_of(element_of(other.result)) is Kind.QUANTIZED
             return None if is_stored or mine.value == other.value else "has a different constant"
-        # How parts requantize is compared when the types of all parts are known, too.
+        # The requantization of parts is also compared once the types of all parts are known.
         return _properties_differ(mine, other, (REQUANTIZE,))
 
     def is_moved(mine: SSAValue) -> bool:
@@ -228,7 +230,7 @@ def _template_rules(template: Template) -> Rules:
             return ()
         if is_moved(mine):
             return [(mine, other)]
-        # The biases of a gate are summed at compile time: the whole sum in the first one is equivalent.
+        # The biases of a gate are summed at compile time: the whole sum in the first bias is equivalent.
         if isinstance(mine, OpResult) and isinstance(mine.op, AddOp) and all(map(is_moved, mine.op.operands)):
             return [(mine.op.lhs, other), (mine.op.rhs, None)]
         return ()
@@ -256,7 +258,7 @@ def _exact_rules(parts: Parts) -> Rules:
         return _properties_differ(mine, other)
 
     def held_by(mine: SSAValue, other: SSAValue) -> Sequence[Held]:
-        """A constant that was moved at compile time, where the parts move it."""
+        """Matches a constant that was moved at compile time against parts that move it."""
         source, chain = movement_chain(mine)
         before, after = constant_of(source), constant_of(other)
         if not chain or mine not in own or before is None or after is None:
@@ -270,7 +272,7 @@ def _exact_rules(parts: Parts) -> Rules:
 
 
 def _complete(template: Template, found: Unification, rules: Rules) -> None:
-    """Find parts that the result does not need from which the walk began, by the values that they take."""
+    """Finds parts that do not contribute to the matched result, through the values that they use."""
     for part in template.parts.operations:
         if part in found.operations or isinstance(part, ConstantOp) or not part.operands:
             continue
@@ -286,7 +288,7 @@ def _complete(template: Template, found: Unification, rules: Rules) -> None:
 
 
 def _without_role(op: Operation, role: str) -> Iterator[Origin]:
-    """The origins of a part as those of the composite in which it plays `role`."""
+    """Yields the origins of a part as origins of the composite in which it has the role `role`."""
     for origin in origins_of(op):
         if origin.role == role:
             yield Origin(origin.name, origin.op_type)
@@ -303,7 +305,7 @@ def _hand_on(
     constants: Mapping[SSAValue, ConstantOp],
     results: Sequence[SSAValue | None],
 ) -> None:
-    """Let the composite stand for the nodes of its parts, and give its results the names of theirs."""
+    """Gives the composite the origins of its parts, and its results the names of theirs."""
     origins: list[Origin] = []
     for role, part in zip(template.parts.roles, template.parts.operations, strict=True):
         if part in found.operations and not isinstance(part, ConstantOp):
@@ -312,7 +314,7 @@ def _hand_on(
     for placeholder, constant in constants.items():
         own = (value for held, value in found.held if movement_chain(held)[0] is placeholder)
         slices = [value.op for value in own if isinstance(value, OpResult)]
-        # Those with a role were made of the operand: they are not its origin.
+        # Origins with a role were derived from the operand: they are not the origin of the constant.
         set_origins(constant, (origin for origin in merged_origins(slices) if not origin.role))
     names = [
         tensor_name(value) if isinstance(value, OpResult) and value.op in found.operations.values() else ""
@@ -323,7 +325,8 @@ def _hand_on(
 
 
 def _element_types(template: Template, found: Unification) -> dict[str, Attribute] | str:
-    """The element type of each inner part by its role; the steps of a layer share one, or imply what they have."""
+    """Returns the element types of the inner parts by role, or a reason; the steps of a layer must agree, or imply
+    theirs."""
     types: dict[str, Attribute] = {}
     giving = result_indices(template.composite, template.results)
     for role, part in zip(template.parts.roles, template.parts.operations, strict=True):
@@ -341,7 +344,7 @@ def _element_types(template: Template, found: Unification) -> dict[str, Attribut
 
 
 def _counterpart(part: Operation, found: Unification) -> Operation | None:
-    """What stands for a part: an operation, or a slice of a constant of stored integers."""
+    """Returns the match of a part: an operation, or a slice of a constant of stored integers."""
     if part in found.operations:
         return found.operations[part]
     held = found.values.get(part.results[0]) if len(part.results) == 1 else None
@@ -350,7 +353,7 @@ def _counterpart(part: Operation, found: Unification) -> Operation | None:
 
 
 def _needed(composite: NnOp, parts: Parts, types: Mapping[str, Attribute]) -> dict[str, Attribute] | None:
-    """Those of `types` that are not implied; `None` where the property can be left out."""
+    """Returns the `types` that are not implied by others; `None` if the property can be omitted."""
     exact = is_quantized(composite)
     needed = {key: type_ for key, type_ in types.items() if key not in parts.roles}
     for role, part in zip(parts.roles, parts.operations, strict=True):
@@ -366,7 +369,7 @@ def _needed(composite: NnOp, parts: Parts, types: Mapping[str, Attribute]) -> di
 
 
 def _type_of_unused(value: SSAValue, found: Unification, plain: Attribute) -> Attribute:
-    """The type of a result without users, which the group does not compute: that of the values that it moves."""
+    """Returns the type of an unused result that the group does not compute: that of the values that it moves."""
     moved = value
     while moved not in found.values and isinstance(op := moved.owner, NnOp) and op.operands:
         if not op.quantization_slots().shares_parameters:
@@ -378,7 +381,8 @@ def _type_of_unused(value: SSAValue, found: Unification, plain: Attribute) -> At
 
 @dataclass(frozen=True)
 class _Exposed:
-    """A value that the group gives in another shape than its composite does: reshaped, and back for its users."""
+    """A value that the group returns in another shape than its composite: a reshape, and a reshape back for its
+    users."""
 
     value: OpResult
     reshaped: ReshapeOp
@@ -386,7 +390,7 @@ class _Exposed:
 
     @staticmethod
     def of(template: Template, found: Unification, number: int) -> "_Exposed | None":
-        """What other operations use of the operand of the reshape that would be result `number`, and is not there."""
+        """Creates the reshapes for result `number`, if the group uses only the unreshaped operand; otherwise `None`."""
         result = template.results[number]
         if not isinstance(result, OpResult) or result in found.values or not isinstance(result.op, ReshapeOp):
             return None
@@ -411,7 +415,7 @@ class _Exposed:
         return _Exposed(value, reshaped, back)
 
     def undo(self) -> None:
-        """Let the users have the value itself again."""
+        """Removes the reshapes, so that users read the value itself again."""
         self.back.result.replace_all_uses_with(self.value)
         set_origins(self.value.op, [*origins_of(self.value.op), *origins_of(self.back)])
         for made in (self.back, self.reshaped):
@@ -420,7 +424,7 @@ class _Exposed:
 
 
 def _compose(template: Template, found: Unification, constants: Mapping[SSAValue, ConstantOp]) -> NnOp | str:
-    """The composite on the operands that were found, with the types of the group."""
+    """Returns the composite on the matched operands, with the types of the group, or a reason."""
     operands: list[SSAValue] = []
     for placeholder in template.block.args:
         if placeholder in constants:
@@ -447,7 +451,7 @@ def _compose(template: Template, found: Unification, constants: Mapping[SSAValue
 def fault_of(
     composite: NnOp, types: Mapping[str, Attribute], pairs: Mapping[int, SSAValue], *, is_excerpt: bool = False
 ) -> str | None:
-    """What of the group its composite would lose; sets the composite's `components`.
+    """Returns why the composite would not reproduce the group; `None` if it does. Sets the composite's `components`.
 
     The group may be an excerpt of the parts.
     """
@@ -468,7 +472,7 @@ def fault_of(
         parts.discard()
     composite.properties.pop(COMPONENTS, None)
     reason: str | None = None
-    # Where the sum does not imply the type of a bias, the parts say how it is added, whatever types they have.
+    # If the sum does not imply the type of a bias, the parts determine how it is added, whatever their types are.
     for given in (None, {}) if needed is None else (needed,):
         if given is not None:
             composite.properties[COMPONENTS] = DictionaryAttr(given)
@@ -482,7 +486,8 @@ def fault_of(
 
 
 def _other_user(template: Template, found: Unification) -> str | None:
-    """Who uses a value inside the group from outside it, which is then needed by itself."""
+    """Returns why a value inside the group must stay: an operation outside the group uses it. `None` if there is
+    none."""
     inside = set(found.operations.values())
     given = {found.values[value] for value in template.results if value in found.values}
     for role, part in zip(template.parts.roles, template.parts.operations, strict=True):
@@ -498,7 +503,7 @@ def _other_user(template: Template, found: Unification) -> str | None:
 
 
 def _stands(raised: Raised) -> bool:
-    """Whether all operands are there where the composite would stand, and the group is in one block."""
+    """Whether all operands dominate the composite's insertion point, and the group is in one block."""
     anchor = raised.anchor()
     if anchor is None or any(op.parent is not anchor.parent and not op.has_trait(ConstantLike) for op in raised.parts):
         return False
@@ -512,7 +517,8 @@ def _stands(raised: Raised) -> bool:
 
 
 def raise_group(template: Template, root: SSAValue, number: int = 0) -> Raised | Refusal:
-    """The composite of `template` in the place of the group whose result `number` is `root`, or why it cannot be."""
+    """Matches `template` against the group whose result `number` is `root`; returns the replacement, or why there is
+    none."""
     rules = _template_rules(template)
     found = unify([(template.results[number], root)], rules)
     if isinstance(found, Mismatch):
@@ -527,7 +533,7 @@ def raise_group(template: Template, root: SSAValue, number: int = 0) -> Raised |
 
 
 def _raise(template: Template, found: Unification) -> Raised | Refusal:
-    """The composite in the place of the operations that were found, or why it cannot be."""
+    """Returns the replacement of the matched operations, or why there is none."""
     constants = put_together(found.held)
     if isinstance(constants, str):
         return Refusal(constants, is_computed=True)

@@ -1,9 +1,9 @@
-"""Composites that a model spells as parts, in floats: what the parts compute, whatever operations they are.
+"""Recognition of float composites spelled as primitive operations, by the function that these compute.
 
-Each function here takes the last operation of a group and gives the composite, or nothing. Constants have to be what
-the composite has, and reductions run along its axes. What a composite defines where the parts would overflow or divide
-0 by 0 (a softmax without a shift, a norm of 0) is the only difference. A value inside that is used elsewhere too, as
-the mean of two norms of one tensor, is computed for its other users as before.
+Each recognizer takes the last operation of a group and returns the composite, or `None`. Constants must have the values
+that the composite requires, and reductions must run along its axes. Results differ only if the parts would overflow or
+divide 0 by 0 (a softmax without a shift, a norm of 0). If an inner value has other users, such as the mean
+of two norms of one tensor, it is still computed for these.
 """
 
 import math
@@ -63,31 +63,31 @@ from qmlir.ir.decomposition import marks_on, set_marks
 from qmlir.ir.provenance import merged_origins, origins_of, set_origins, set_tensor_names, tensor_names
 
 DEPTH = 20
-"""How many producers of the last operation are searched."""
+"""The number of producers of the last operation that are searched."""
 
 Parameter = tuple[Array, SSAValue | None]
-"""The elements of a constant, and the constant that they come from."""
+"""The elements of a constant, and the constant that they originate from."""
 
 
 @dataclass
 class Recognized:
-    """A composite that computes what a group of operations computes."""
+    """A composite that computes the same function as a group of operations."""
 
     kind: type[NnOp]
     operands: Sequence[SSAValue]
     properties: dict[str, Any] = field(default_factory=dict[str, Any])
     parameters: Sequence[Parameter] = ()
-    """Operands after these that are constants of f32."""
+    """Further operands, which are f32 constants."""
 
     order: Sequence[int] = ()
-    """The order of axes in which it takes its first operand and gives its result, where that is not their own."""
+    """The permutation of axes of its first operand and its result, if they are not in order."""
 
 
 Recognizer = Callable[[Operation], Recognized | None]
 
 
 def _sources(value: SSAValue) -> Iterator[SSAValue]:
-    """The values that `value` may be a function of, the farthest first."""
+    """Yields the values that `value` may be a function of, the farthest first."""
     owner = giver(value)
     inner = [] if owner is None else [operand for op in above(owner, DEPTH) for operand in op.operands]
     for each in (*dict.fromkeys(inner[::-1]), value):
@@ -99,7 +99,7 @@ def _sources(value: SSAValue) -> Iterator[SSAValue]:
 
 
 def _affine(value: SSAValue) -> Iterator[tuple[SSAValue, float, float]]:
-    """What `value` is an affine function of, with the factor and the summand."""
+    """Yields the values that `value` is an affine function of, with the factor and the summand."""
     for x in _sources(value):
         found = polynomial(value, (x,))
         if found is not None and set(found) <= {(0,), (1,)} and found.get((1,)):
@@ -107,7 +107,7 @@ def _affine(value: SSAValue) -> Iterator[tuple[SSAValue, float, float]]:
 
 
 def _one_and_exp(value: SSAValue) -> SSAValue | None:
-    """`z` where `value` is `1 + e^z`."""
+    """Returns `z` if `value` is `1 + e^z`."""
     for op in above(owner, 3) if (owner := giver(value)) is not None else ():
         if isinstance(op, ExpOp) and is_polynomial(value, (op.result,), {(0,): 1.0, (1,): 1.0}):
             return op.input
@@ -115,7 +115,7 @@ def _one_and_exp(value: SSAValue) -> SSAValue | None:
 
 
 def _sigmoid(root: Operation) -> Recognized | None:
-    """`1 / (1 + e^-x)`."""
+    """Matches `1 / (1 + e^-x)`."""
     inverse = power(root.results[0])
     exponent = _one_and_exp(inverse[0]) if inverse is not None and inverse[1] == -1 else None
     for x, factor, summand in _affine(exponent) if exponent is not None else ():
@@ -125,19 +125,20 @@ def _sigmoid(root: Operation) -> Recognized | None:
 
 
 def _softplus(root: Operation) -> Recognized | None:
-    """`ln(1 + e^x)`."""
+    """Matches `ln(1 + e^x)`."""
     x = _one_and_exp(root.input) if isinstance(root, LogOp) else None
     return None if x is None else Recognized(SoftplusOp, [x])
 
 
 def _gate(value: SSAValue) -> tuple[SSAValue, float] | None:
-    """What is kept between 0 and a number, a hard sigmoid among them."""
+    """Matches a value clipped to `[0, bound]`, including a hard sigmoid; returns the value and the bound."""
     owner = giver(value)
     return (value, 1.0) if isinstance(owner, HardSigmoidOp) else clipped(value)
 
 
 def _gates(root: Operation) -> Iterator[tuple[SSAValue, SSAValue, float, float, float]]:
-    """For each gate that `root` may scale: it, what it clips an affine function of, factor, summand, upper bound."""
+    """Yields the gates that `root` may scale: the gate, the unclipped variable, its factor and summand, the upper
+    bound."""
     for op in above(root, 6):
         gate = op.results[0] if op.results else None
         if gate is None or (found := _gate(gate)) is None:
@@ -150,7 +151,7 @@ def _gates(root: Operation) -> Iterator[tuple[SSAValue, SSAValue, float, float, 
 
 
 def _hard_sigmoid(root: Operation) -> Recognized | None:
-    """`clip(a * x + b, 0, c) / c`."""
+    """Matches `clip(a * x + b, 0, c) / c`."""
     if isinstance(root, HardSigmoidOp):
         return None
     for gate, x, factor, summand, bound in _gates(root):
@@ -160,7 +161,7 @@ def _hard_sigmoid(root: Operation) -> Recognized | None:
 
 
 def _hard_swish(root: Operation) -> Recognized | None:
-    """`x * clip(x + 3, 0, 6) / 6`."""
+    """Matches `x * clip(x + 3, 0, 6) / 6`."""
     for gate, x, factor, summand, bound in _gates(root):
         is_gate = is_close(factor / bound, 1 / 6) and is_close(summand / bound, 0.5)
         if is_gate and is_polynomial(root.results[0], (x, gate), {(1, 1): 1 / bound}):
@@ -169,7 +170,7 @@ def _hard_swish(root: Operation) -> Recognized | None:
 
 
 def _swish(root: Operation) -> Recognized | None:
-    """`x * sigmoid(alpha * x)`, or `x / (1 + e^(-alpha * x))`."""
+    """Matches `x * sigmoid(alpha * x)`, or `x / (1 + e^(-alpha * x))`."""
     value = root.results[0]
     exponent = _one_and_exp(root.rhs) if isinstance(root, DivOp) else None
     if isinstance(root, DivOp) and exponent is not None:
@@ -184,7 +185,7 @@ def _swish(root: Operation) -> Recognized | None:
 
 
 def _mish(root: Operation) -> Recognized | None:
-    """`x * tanh(softplus(x))`."""
+    """Matches `x * tanh(softplus(x))`."""
     for op in above(root, 4):
         curve = giver(op.input) if isinstance(op, TanhOp) else None
         if isinstance(curve, SoftplusOp):
@@ -198,7 +199,7 @@ _TANH = math.sqrt(2 / math.pi)
 
 
 def _gelu(root: Operation) -> Recognized | None:
-    """`x / 2 * (1 + erf(x / sqrt(2)))`, or `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`."""
+    """Matches `x / 2 * (1 + erf(x / sqrt(2)))`, or `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`."""
     for op in above(root, DEPTH):
         if not isinstance(op, ErfOp | TanhOp):
             continue
@@ -215,7 +216,7 @@ def _gelu(root: Operation) -> Recognized | None:
 
 
 def _quotients(value: SSAValue) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """What `value` is a quotient of: numerator and denominator."""
+    """Yields numerator and denominator of the quotients that `value` may be."""
     op = giver(value)
     if isinstance(op, DivOp):
         yield op.lhs, op.rhs
@@ -226,7 +227,7 @@ def _quotients(value: SSAValue) -> Iterator[tuple[SSAValue, SSAValue]]:
 
 
 def _unshifted(value: SSAValue, axis: int) -> SSAValue:
-    """`x` where `value` is `x` less its largest elements along the axis; `value` otherwise."""
+    """Returns `x` if `value` is `x` minus its maxima along the axis; otherwise `value`."""
     op = giver(value)
     if isinstance(op, SubOp) and Rows(op.lhs, (axis,)).reduces(op.rhs, ReduceMaxOp):
         return op.lhs
@@ -234,7 +235,7 @@ def _unshifted(value: SSAValue, axis: int) -> SSAValue:
 
 
 def _softmax(root: Operation) -> Recognized | None:
-    """`e^x` over its sums along one axis, `x` less its maxima or not."""
+    """Matches `e^x` over its sums along one axis, with or without subtraction of the maxima."""
     for raised, total in _quotients(root.results[0]):
         op, rows = giver(raised), summed(total)
         axis = one_axis(rows)
@@ -248,7 +249,7 @@ def _along(axis: int, data: SSAValue) -> dict[str, Any]:
 
 
 def _log_of_sum(value: SSAValue) -> tuple[SSAValue, Rows] | None:
-    """`x`, and its rows, where `value` is `log(sum(e^x))` along one axis."""
+    """Returns `x` and its rows if `value` is `log(sum(e^x))` along one axis."""
     op = giver(row(value))
     if isinstance(op, ReduceLogSumExpOp):
         rows = Rows.of(op)
@@ -261,7 +262,7 @@ def _log_of_sum(value: SSAValue) -> tuple[SSAValue, Rows] | None:
 
 
 def _log_softmax(root: Operation) -> Recognized | None:
-    """The logarithm of a softmax, or `x` less the logarithm of the sums of `e^x` along one axis."""
+    """Matches the logarithm of a softmax, or `x` minus the logarithm of the sums of `e^x` along one axis."""
     if isinstance(root, LogOp) and isinstance(softmax := giver(root.input), SoftmaxOp) and softmax.mask is None:
         return Recognized(LogSoftmaxOp, [softmax.input], {"axis": softmax.axis})
     if not isinstance(root, SubOp):
@@ -287,7 +288,7 @@ def _log_softmax(root: Operation) -> Recognized | None:
 
 
 def _norm(value: SSAValue) -> tuple[Rows, int, float] | None:
-    """The rows whose norm `value` is, which norm, and the number below which it does not fall."""
+    """Returns the rows whose norm is `value`, the order of the norm, and its lower bound."""
     least, op = 0.0, giver(row(value))
     if op is not None and (bounded := not_below(op.results[0])) is not None:
         least, op = bounded[1], giver(row(bounded[0]))
@@ -310,7 +311,7 @@ def _norm(value: SSAValue) -> tuple[Rows, int, float] | None:
 
 
 def _lp_norm(root: Operation) -> Recognized | None:
-    """`x` over its norm along one axis, which may be kept above a number."""
+    """Matches `x` over its norm along one axis; the norm may have a lower bound."""
     for x, norm in _quotients(root.results[0]):
         found = _norm(norm)
         axis = None if found is None else one_axis(found[0])
@@ -322,20 +323,21 @@ def _lp_norm(root: Operation) -> Recognized | None:
 
 @dataclass(frozen=True)
 class _Scale:
-    """What a root divides rows by: the root of a variance, or of a mean or a sum of squares, and of a small number."""
+    """A root by which rows are divided: of a variance, or a mean or sum of squares, plus a small number."""
 
     root: SSAValue
-    """What the root is taken of."""
+    """The radicand of the root."""
 
     rows: Rows
     is_variance: bool
     epsilon: float
     factor: float = 1.0
-    """What the quotient is multiplied with: sums of squares are means, but for a factor."""
+    """The factor of the quotient: a sum of squares is a mean times a factor."""
 
 
 def _variance(value: SSAValue) -> Rows | None:
-    """The rows whose variance `value` is: the mean of squared deviations, or that of squares less the squared mean."""
+    """Returns the rows whose variance is `value`: the mean of squared deviations, or of squares minus the squared
+    mean."""
     reduced = averaged(value)
     deviation = squares(reduced)
     if reduced is not None and deviation is not None and isinstance(centred := giver(deviation.data), SubOp):
@@ -350,7 +352,7 @@ def _variance(value: SSAValue) -> Rows | None:
 
 
 def _scale_of(value: SSAValue) -> Iterator[_Scale]:
-    """What `value` is the square of, when something is divided by its root."""
+    """Yields the scales whose squared root is `value`."""
     op, inner, epsilon = giver(row(value)), row(value), 0.0
     if isinstance(op, AddOp):
         for operand, other in (op.operands, op.operands[::-1]):
@@ -366,12 +368,12 @@ def _scale_of(value: SSAValue) -> Iterator[_Scale]:
 
 
 def _is_over_root(product: Product, scale: _Scale) -> bool:
-    """Whether a product has one root in it, that of `scale`, and divides by it."""
+    """Whether a product contains exactly one root, that of `scale`, as a divisor."""
     return product.powers == [(scale.root, -0.5)] and len(product.constants) <= 1
 
 
 def _is_normalized(product: Product, scale: _Scale) -> bool:
-    """Whether a product is the data, centred where that is scaled by its deviation, over the root."""
+    """Whether a product is the data over the root, with the data centered if the root is that of a variance."""
     if not _is_over_root(product, scale) or len(product.others) != 1:
         return False
     (data,) = product.others
@@ -379,7 +381,7 @@ def _is_normalized(product: Product, scale: _Scale) -> bool:
 
 
 def _factors(values: Sequence[tuple[SSAValue, bool]], scale: _Scale) -> Product | None:
-    """The product that `values` are the terms of, but for a bias: `x * f`, or `x * f - mean * f`."""
+    """Returns the product whose terms are `values`, without a bias: `x * f`, or `x * f - mean * f`."""
     products = [Product.of(value, scale.rows) for value, is_added in values if is_added]
     less = [Product.of(value, scale.rows) for value, is_added in values if not is_added]
     if len(products) != 1 or (product := products[0]) is None:
@@ -397,7 +399,7 @@ def _factors(values: Sequence[tuple[SSAValue, bool]], scale: _Scale) -> Product 
 
 
 def _broadcast(constants: Sequence[Array], shape: Sequence[int]) -> list[Array] | None:
-    """The constants in the shape of the normalized axes; `None` where they do not have it."""
+    """Returns the constants in the shape of the normalized axes; `None` if they don't fit."""
     found: list[Array] = []
     for array in constants:
         extra = array.ndim - len(shape)
@@ -411,7 +413,7 @@ def _broadcast(constants: Sequence[Array], shape: Sequence[int]) -> list[Array] 
 
 
 def _normalization(root: Operation) -> Recognized | None:
-    """Layer, instance and root-mean-square norms, with and without a scale and a bias."""
+    """Matches layer, instance and root-mean-square norms, with and without a scale and a bias."""
     if not isinstance(root, AddOp | SubOp | MulOp | DivOp):
         return None
     value = root.results[0]
@@ -445,7 +447,7 @@ def _with_parameters(scale: _Scale, product: Product, biases: Sequence[tuple[SSA
         return Recognized(RmsNormOp, [rows.data], {**axis, **epsilon}, [] if is_plain else parameters)
     if not scale.is_variance:
         return Recognized(RmsNormOp, [rows.data], {**axis, **epsilon}) if not arrays and scale.factor == 1 else None
-    # A scale for each channel, [C, 1, ...]: the norm of an instance.
+    # A per-channel scale, [C, 1, ...]: an instance norm.
     if first != 2 or len(shape) < 3 or DYNAMIC_INDEX in shape[1:2]:
         return None
     channels = (shape[1], *(1,) * (len(shape) - 2))
@@ -459,7 +461,7 @@ def _with_parameters(scale: _Scale, product: Product, biases: Sequence[tuple[SSA
 def _along_other_axes(
     scale: _Scale, arrays: Sequence[Array], shifts: Sequence[Array], sources: Sequence[SSAValue | None]
 ) -> Recognized | None:
-    """A layer norm of axes that are not the last ones, as of channels before the places: of the transposed data."""
+    """Matches a layer norm along axes that are not the last ones, such as channels first, by transposing the data."""
     rows, shape = scale.rows, shape_of(scale.rows.data)
     if not rows.axes or not scale.is_variance or any(each.ndim > len(shape) for each in (*arrays, *shifts)):
         return None
@@ -480,11 +482,12 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     _sigmoid, _softplus, _hard_sigmoid, _hard_swish, _swish, _mish, _gelu, _softmax, _log_softmax, _lp_norm,
     _normalization,
 )  # fmt: skip
-"""One after the other over a whole module: those that others are made of come first."""
+"""The recognizers, each applied to a whole module in this order: parts of other composites come first."""
 
 
 def _inside(root: Operation, operands: Collection[SSAValue]) -> list[Operation] | None:
-    """The operations between `operands` and the result of `root`; `None` where not all are f32, and in one block."""
+    """Returns the operations between `operands` and the result of `root`; `None` if not all are f32 and in one
+    block."""
     found: list[Operation] = [root]
     for op in found:
         for operand in op.operands:
@@ -502,7 +505,7 @@ def _inside(root: Operation, operands: Collection[SSAValue]) -> list[Operation] 
 
 
 def _needed_by(root: Operation, parts: Sequence[Operation]) -> list[Operation]:
-    """Those of the parts, in order, that nothing but `root` needs."""
+    """Returns the parts, in order, that only `root` uses, directly or indirectly."""
     found = [root]
     for op in parts[-2::-1]:
         if all(use.operation in found for result in op.results for use in result.uses):
@@ -517,7 +520,7 @@ def _position(root: Operation) -> Callable[[Operation], int]:
 
 
 def _operand(parameter: Parameter, made: list[ConstantOp]) -> SSAValue:
-    """The constant itself where it has these elements in this shape, else one of its own, which joins those `made`."""
+    """Returns the constant itself if it has these elements and shape; otherwise a new one, which is added to `made`."""
     array, source = np.ascontiguousarray(parameter[0], np.float32), parameter[1]
     constant = None if source is None else constant_of(source)
     if constant is not None and constant.array.shape == array.shape and (constant.array == array).all():
@@ -529,7 +532,7 @@ def _operand(parameter: Parameter, made: list[ConstantOp]) -> SSAValue:
 
 
 def recognized(root: Operation, recognize: Recognizer) -> Raised | None:
-    """The composite whose last part is `root`, to take its place, by one of `RECOGNIZERS`."""
+    """Returns the replacement of the group whose last operation is `root`, matched by one of `RECOGNIZERS`."""
     if not isinstance(root, NnOp) or len(root.results) != 1 or not isinstance(element_of(root.results[0]), Float32Type):
         return None
     known = recognize(root)

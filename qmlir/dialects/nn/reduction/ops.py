@@ -1,4 +1,4 @@
-"""Reductions along axes (ONNX Reduce…), the places of the largest and smallest, and running sums and products."""
+"""Reductions along axes (ONNX Reduce…), indices of maxima and minima, and cumulative sums and products."""
 
 from abc import ABC
 from collections.abc import Sequence
@@ -18,39 +18,39 @@ from qmlir.dialects.nn.result_shapes import known_count
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import QuantizationSlots
 
-# Which axes a reduction takes, and the shape that it leaves.
+# The axes of a reduction, and its result shape.
 
 
 def reduced_axes(axes: Sequence[int] | None, rank: int, empty_is_none: bool = False) -> tuple[int, ...]:
-    """The axes that `axes` names, counted from the front: all where it names none, unless `empty_is_none`."""
+    """Returns `axes` counted from the front; all axes if there are none, unless `empty_is_none`."""
     if not axes:
         return () if empty_is_none else tuple(range(rank))
     return normalized_axes(axes, rank)
 
 
 def reduced_shape(shape: Sequence[int], axes: Sequence[int], keep_dims: bool) -> tuple[int, ...]:
-    """`shape` reduced along `axes`, counted from the front."""
+    """Returns the shape after a reduction along `axes`, which are counted from the front."""
     if keep_dims:
         return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 
 
 def kept_axes(rank: int, axes: Sequence[int], keep_dims: bool) -> dict[int, int]:
-    """Where the axes that are not reduced stand in the result."""
+    """Maps the axes that are not reduced to their positions in the result."""
     kept = [axis for axis in range(rank) if axis not in axes]
     return {axis: axis if keep_dims else place for place, axis in enumerate(kept)}
 
 
 def open_shape(rank: int, count: int, keep_dims: bool) -> tuple[int, ...]:
-    """The shape that a reduction along `count` axes leaves of `rank`, where the axes are not known."""
+    """Returns the dynamic result shape of a reduction along `count` unknown axes."""
     return (DYNAMIC_INDEX,) * (rank if keep_dims else rank - count)
 
 
 class ReduceOp(NnOp, ABC):
-    """A tensor whose reduced axes have size 1, or are gone.
+    """A reduction; reduced axes have size 1, or are removed if `keep_dims` is false.
 
-    The axes are those that `axes` names; where it names none, all of them, or with `noop_with_empty_axes` none: then
-    each element is reduced by itself.
+    Without `axes`, all axes are reduced, or none with `noop_with_empty_axes`, in which case each element is reduced
+    by itself.
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("axes",)
@@ -82,13 +82,13 @@ class ReduceOp(NnOp, ABC):
         return bool(self.keep_dims.value.data)
 
     def reduced_axes(self, rank: int, axes: Array | None = None) -> tuple[int, ...]:
-        """The axes that are reduced, counted from the front; `axes` is the operand's value."""
+        """Returns the reduced axes, counted from the front; `axes` is the constant operand."""
         return reduced_axes(self.integers("axes", axes), rank, bool(self.noop_with_empty_axes.value.data))
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         shape, keeps = shape_of(self.input), self.keeps_axes
         if self.axes_value is not None and list_length(self.axes_value) != 0:
-            # Only the number of axes is known, and not even that matters where reduced axes stay.
+            # Only the number of axes is known, and even that is irrelevant if reduced axes stay.
             count = 0 if keeps else known_length(self.axes_value, "axes")
             return [tensor_like(self.input, open_shape(len(shape), count, keeps), self.result_element(None))]
         axes = self.reduced_axes(len(shape))
@@ -96,13 +96,14 @@ class ReduceOp(NnOp, ABC):
         return [tensor_like(self.input, reduced_shape(shape, axes, keeps), element)]
 
     def result_element(self, kept: dict[int, int] | None) -> Attribute | None:
-        """The element type of the result, where the kept axes go to `kept`; `None` for the plain type of the input."""
+        """Returns the element type of the result, given the positions of the kept axes; `None` for the input's plain
+        type."""
         return None
 
 
 @irdl_op_definition
 class ReduceSumOp(ReduceOp):
-    """The sum."""
+    """Sum along axes (ONNX ReduceSum)."""
 
     name = "nn.reduce_sum"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
@@ -111,7 +112,7 @@ class ReduceSumOp(ReduceOp):
 
 @irdl_op_definition
 class ReduceMeanOp(ReduceOp):
-    """The mean; that of integers is rounded towards zero."""
+    """Arithmetic mean along axes; for integers, rounded towards zero (ONNX ReduceMean)."""
 
     name = "nn.reduce_mean"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
@@ -126,48 +127,48 @@ class ReduceMeanOp(ReduceOp):
 
 @irdl_op_definition
 class ReduceProdOp(ReduceOp):
-    """The product."""
+    """Product along axes (ONNX ReduceProd)."""
 
     name = "nn.reduce_prod"
 
 
 @irdl_op_definition
 class ReduceL1Op(ReduceOp):
-    """The sum of magnitudes."""
+    """Sum of absolute values along axes (ONNX ReduceL1)."""
 
     name = "nn.reduce_l1"
 
 
 @irdl_op_definition
 class ReduceL2Op(ReduceOp):
-    """The square root of the sum of squares."""
+    """Square root of the sum of squares along axes (ONNX ReduceL2)."""
 
     name = "nn.reduce_l2"
 
 
 @irdl_op_definition
 class ReduceLogSumOp(ReduceOp):
-    """The natural logarithm of the sum."""
+    """Natural logarithm of the sum along axes (ONNX ReduceLogSum)."""
 
     name = "nn.reduce_log_sum"
 
 
 @irdl_op_definition
 class ReduceLogSumExpOp(ReduceOp):
-    """The natural logarithm of the sum of `e^x`, without overflow on the way."""
+    """Natural logarithm of the sum of `e^x` along axes, without intermediate overflow (ONNX ReduceLogSumExp)."""
 
     name = "nn.reduce_log_sum_exp"
 
 
 @irdl_op_definition
 class ReduceSumSquareOp(ReduceOp):
-    """The sum of squares."""
+    """Sum of squares along axes (ONNX ReduceSumSquare)."""
 
     name = "nn.reduce_sum_square"
 
 
 class ExtremeOp(ReduceOp, ABC):
-    """One of the elements: it keeps its quantized type. Of no elements, the value that no other one yields to."""
+    """A reduction that selects an element and keeps its quantized type; empty rows yield the identity."""
 
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
@@ -178,20 +179,20 @@ class ExtremeOp(ReduceOp, ABC):
 
 @irdl_op_definition
 class ReduceMaxOp(ExtremeOp):
-    """The largest element."""
+    """Maximum along axes (ONNX ReduceMax)."""
 
     name = "nn.reduce_max"
 
 
 @irdl_op_definition
 class ReduceMinOp(ExtremeOp):
-    """The smallest element."""
+    """Minimum along axes (ONNX ReduceMin)."""
 
     name = "nn.reduce_min"
 
 
 class ArgExtremeOp(OneOperandOp, ABC):
-    """The index along `axis` of one of the elements, the first of equal ones unless `select_last_index`."""
+    """The index along `axis` of an extreme element; the first of equal ones unless `select_last_index`."""
 
     axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
     keep_dims = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
@@ -207,22 +208,22 @@ class ArgExtremeOp(OneOperandOp, ABC):
 
 @irdl_op_definition
 class ArgMaxOp(ArgExtremeOp):
-    """The index of the largest element."""
+    """The index of the maximum along `axis` (ONNX ArgMax)."""
 
     name = "nn.arg_max"
 
 
 @irdl_op_definition
 class ArgMinOp(ArgExtremeOp):
-    """The index of the smallest element."""
+    """The index of the minimum along `axis` (ONNX ArgMin)."""
 
     name = "nn.arg_min"
 
 
 class ScanOp(NnOp, ABC):
-    """Each element replaced by the sum or product of those up to it along `axis`.
+    """A scan: replaces each element by the sum or product of the elements up to it along `axis`.
 
-    `exclusive` leaves the element itself out, `reverse` starts from the end.
+    `exclusive` excludes the element itself, `reverse` starts from the end.
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("axis",)
@@ -239,7 +240,7 @@ class ScanOp(NnOp, ABC):
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
 
     def scanned_axis(self, rank: int, axis: Array | None = None) -> int:
-        """The axis, counted from the front; `axis` is the operand's value."""
+        """Returns the scanned axis, counted from the front; `axis` is the constant operand."""
         (found,) = self.integers("axis", axis) or (0,)
         return normalized_axis(found, rank)
 
@@ -252,13 +253,13 @@ class ScanOp(NnOp, ABC):
 
 @irdl_op_definition
 class CumSumOp(ScanOp):
-    """Running sums (ONNX CumSum)."""
+    """Cumulative sum along an axis (ONNX CumSum)."""
 
     name = "nn.cum_sum"
 
 
 @irdl_op_definition
 class CumProdOp(ScanOp):
-    """Running products (ONNX CumProd)."""
+    """Cumulative product along an axis (ONNX CumProd)."""
 
     name = "nn.cum_prod"
