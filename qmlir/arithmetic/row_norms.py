@@ -1,15 +1,16 @@
-"""Normalizations of rows of integers: the numbers that a row of a known length needs, and the bounds that they keep.
+"""Exact normalization of integer rows: the constants for a row length, and the proof bounds.
 
-A row has `n` elements `s d_i`, with integers `d = q - z` of at most `bits` bits and a sum `t` (0 for a norm by the root
-of the mean square). Its deviations are `c_i = n d_i - t`, whole multiples of `s / n`, and their mean square is
-`v = n sum(d^2) - t^2`, a multiple of `(s / n)^2`. So `c_i / sqrt(v + n^2 epsilon / s^2)` is the normalized element.
+A row has `n` elements `s d_i`, with integers `d = q - z` of at most `bits` bits and the sum `t` (0 for a root mean
+square norm). Its deviations are `c_i = n d_i - t`, integer multiples of `s / n`, and their mean square is
+`v = n sum(d^2) - t^2`, a multiple of `(s / n)^2`. The normalized element is `c_i / sqrt(v + n^2 epsilon / s^2)`.
 
-The root is that of one integer `2^k v + e` below `2^ROOT_BITS`, with `e` nearest to `2^k n^2 epsilon / s^2`, and at
-least 1: `k` is even, and as large as the largest `v` allows. Where `v` is 0 all `c_i` are, and any root will do;
-elsewhere it is `n - 1` or more, so that rounding `e` moves the root by `2^-k / 2 (n - 1)` of itself at most.
+The radicand is an integer `2^k v + e` below `2^ROOT_BITS`, with `e` nearest to `2^k n^2 epsilon / s^2`, and at
+least 1. `k` is even, and as large as the largest `v` permits. If `v` is 0, so are all `c_i`, and the root does not
+matter; otherwise `v` is at least `n - 1`, so that rounding `e` changes the root by a factor of at most
+`1 + 2^-k / 2 (n - 1)`.
 
-`n^2 epsilon / s^2` is a quotient in f64, of the numerator rounded once and of the exact square of the f32 scale. So a
-program computes `k` and `e` of a scale that it is given as they are computed here of one that is known.
+`n^2 epsilon / s^2` is an f64 quotient of the once-rounded numerator and the exact square of the f32 scale. A program
+therefore computes the same `k` and `e` for a run-time scale as this module does for a static one.
 """
 
 import math
@@ -23,35 +24,36 @@ from qmlir.arithmetic.functions.roots import ROOT_BITS, reciprocal_roots
 from qmlir.arithmetic.functions.steps import NUMPY, Steps, Value
 
 DEVIATION_BITS = 31
-"""Deviations are integers of 32 bits, with a sign."""
+"""The width of deviations, which are signed."""
 
 _MANTISSA, _BIAS = 52, 1023
-"""Fraction bits of f64, and what is added to its exponent."""
+"""The fraction width and the exponent bias of f64."""
 
 
 @dataclass(frozen=True)
 class RowNorm:
-    """A normalization of rows of so many integers of one scale: numbers, or values of a program (`Steps`)."""
+    """The normalization of rows of `count` integers with one scale; fields are numbers, or values of a program
+    (`Steps`)."""
 
     count: int
-    """The elements of a row, `n`."""
+    """The number `n` of elements in a row."""
 
     is_centred: bool
     """Whether the mean is subtracted."""
 
     shift: Value
-    """`k`, an integer of 64 bits."""
+    """The shift `k`, a 64-bit integer."""
 
     epsilon: Value
-    """`e`, an integer of 64 bits."""
+    """The addend `e`, a 64-bit integer."""
 
     factor: Value
-    """`2^(k / 2)` in f32, which takes the root of `2^k v + e` to that of `v + 2^-k e`; NaN where no `k` is."""
+    """`2^(k / 2)` in f32, which converts the root of `2^k v + e` to that of `v + 2^-k e`; NaN if there is no `k`."""
 
 
 @dataclass(frozen=True)
 class RowBounds:
-    """What is known of a normalization of rows before the scale of their integers is."""
+    """The scale-independent part of a normalization of integer rows."""
 
     count: int
     bits: int
@@ -59,10 +61,10 @@ class RowBounds:
     is_centred: bool
 
     def __post_init__(self) -> None:
-        """Raises `ValueError` where no norm is exact.
+        """Raises `ValueError` if no norm is exact.
 
-        `|d| < 2^bits` whatever the zero point, so `|c| <= n |d| < 2^31` bounds the sum of a row and its deviations,
-        and `(n d)^2 < 2^62` the mean square.
+        `|d| < 2^bits` for any zero point, so `|c| <= n |d| < 2^31` bounds the sum of a row and its deviations, and
+        `(n d)^2 < 2^62` the mean square.
         """
         if self.count * self.largest >= 1 << DEVIATION_BITS:
             raise ValueError(
@@ -74,16 +76,17 @@ class RowBounds:
 
     @property
     def largest(self) -> int:
-        """What no `|d|` is above."""
+        """The upper bound of `|d|`."""
         return (1 << self.bits) - 1
 
     def norm(self, e: Steps, scale: Value) -> RowNorm:
-        """The norm of integers of this scale, f64 that was f32.
+        """Returns the norm of integers with this scale, an f64 converted from f32.
 
-        With `w = V + 2 + n^2 epsilon / s^2`, `V` the largest `v`, every radicand is below `2^k w`: `2^k w < 2^62` where
-        `k <= 61 - exponent(w)`. Sums in f64 keep their order, so one that was rounded keeps the bound.
+        With `w = V + 2 + n^2 epsilon / s^2`, `V` the largest `v`, every radicand is below `2^k w`, and `2^k w < 2^62`
+        if
+        `k <= 61 - exponent(w)`. f64 addition is monotonic, so the bound also holds for the rounded sum.
         """
-        # Of integers within an interval of length `largest` the variance is a quarter of its square at most.
+        # The variance of integers in an interval of length `largest` is at most a quarter of its square.
         squares = self.count * self.count // 4 if self.is_centred else self.count * self.count
         most = squares * self.largest**2 + 2
         bound = float(most) if int(float(most)) >= most else math.nextafter(float(most), math.inf)
@@ -99,7 +102,7 @@ class RowBounds:
         return RowNorm(self.count, self.is_centred, shift, epsilon, factor)
 
     def norm_of(self, scale: float) -> RowNorm:
-        """The norm of integers of this scale, an f32, in numbers. Raises `ValueError` where none is exact."""
+        """Returns the norm of integers with this f32 scale, in numbers. Raises `ValueError` if none is exact."""
         with np.errstate(over="ignore", divide="ignore"):
             found = self.norm(NUMPY, np.asarray(scale, np.float64))
         if math.isnan(found.factor):
@@ -111,7 +114,7 @@ class RowBounds:
 
 
 def normalized_rows(norm: RowNorm, d: Array, axes: tuple[int, ...]) -> Array:
-    """`f32(f32(n d - t) * r)` for integers of 64 bits, whose rows lie along `axes`."""
+    """Computes `f32(f32(n d - t) * r)` for 64-bit integers with rows along `axes`."""
     total = d.sum(axes, keepdims=True) if norm.is_centred else np.zeros((), np.int64)
     squares = norm.count * (d * d).sum(axes, keepdims=True) - total * total
     root = reciprocal_roots((squares << norm.shift) + norm.epsilon) * np.float32(norm.factor)

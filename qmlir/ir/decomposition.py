@@ -1,10 +1,10 @@
-"""Decomposing a composite: the parts, each with its role, before the operation that they replace.
+"""Decomposition of composites: the parts, each with its role, are inserted before the operation that they replace.
 
-What the composite was stays written on the parts that give its results, as the discardable attribute
-`composite = {op = "nn.gelu", properties = {tanh_approximation = true}}` with the properties that differ from their
-defaults, `result = 1` for another result than the first, and the role where the composite was a part itself, so that
-`nn-raise` can make it again. Where such a part is a composite and is decomposed in its turn, the attribute is a list,
-the innermost first.
+The parts that define the results record the composite in the discardable attribute
+`composite = {op = "nn.gelu", properties = {tanh_approximation = true}}`, with the properties that differ from their
+defaults, `result = 1` for a result other than the first, and the role if the composite was itself a part, so that
+`nn-raise` can recreate it. If such a part is a composite that is decomposed in turn, the attribute is a list, the
+innermost first.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -24,17 +24,17 @@ from qmlir.registry import Hook, decompositions, name_of, of_package
 from qmlir.registry.faults import RAISED, one_line
 
 COMPONENTS = "components"
-"""The property of a composite that has the types of its parts; the mark leaves it out, as the parts have them."""
+"""The property with the types of a composite's parts; marks omit it, since the parts have these types."""
 
 UNROLLED = 8
-"""The most steps of a sequence whose parts take the place of a layer when types are decided."""
+"""The maximum number of steps of a sequence whose layer is fully replaced by its parts when types are chosen."""
 
 OperationT = TypeVar("OperationT", bound=Operation)
 
 
 @dataclass
 class Parts:
-    """The operations that a composite becomes, in order."""
+    """The operations that a composite is decomposed into, in order."""
 
     composite: Operation
     operations: list[Operation] = field(default_factory=list[Operation])
@@ -42,31 +42,32 @@ class Parts:
     """The role of each of `operations` inside the composite."""
 
     may_be_excerpt: bool = False
-    """Whether the parts of some steps of a long sequence are enough, of which all have the same roles and types."""
+    """Whether an excerpt suffices: the parts of a few steps of a long sequence, since all steps have the same roles."""
 
     is_excerpt: bool = False
-    """Whether these are the parts of some steps of a sequence, of open length or longer than `UNROLLED` steps.
+    """Whether the parts are an excerpt of a sequence of dynamic length, or of more than `UNROLLED` steps.
 
-    Such parts say what the composite is made of. They cannot stand in its place when it is computed.
+    An excerpt describes the composite, but cannot replace it for execution.
     """
 
     untyped: str = ""
-    """The role of the part whose type the composite's components do not give, where its decomposition failed on one."""
+    """The role of the part for which the composite's components lack a type, if its decomposition failed for that
+    reason."""
 
     def missing_type(self) -> str:
-        """The message of a decomposition that failed for want of a type, after `components `."""
+        """Returns the message for a decomposition that lacks a type, to follow `components `."""
         part = f": the part '{self.untyped}' has none" if self.untyped else ""
         return f"do not define the types of all parts{part}"
 
     def add(self, role: str, op: OperationT) -> OperationT:
-        """Add a part; it stands for the composite's nodes, in `role`."""
+        """Adds a part with the role `role` in the composite's nodes."""
         assign_role(op, origins_of(self.composite), role)
         self.operations.append(op)
         self.roles.append(role)
         return op
 
     def discard(self) -> None:
-        """Take the parts away again: they use the composite's operands as long as they are there."""
+        """Erases the parts, which would otherwise remain users of the composite's operands."""
         for part in reversed(self.operations):
             part.erase(safe_erase=False)
         self.operations.clear()
@@ -74,7 +75,8 @@ class Parts:
 
 
 Decomposition = Callable[..., Sequence[SSAValue] | None]
-"""Takes a composite and its `Parts`, adds the parts, and returns the values of its results; `None` where it cannot."""
+"""A function that takes a composite and its `Parts`, adds the parts, and returns the values of its results, or
+`None`."""
 
 
 def results_given(
@@ -84,9 +86,9 @@ def results_given(
     is_accepted: Callable[[Attribute, Attribute], bool] = eq,
     where: str | None = None,
 ) -> Sequence[SSAValue]:
-    """The values that `function`, which may be a package's, gives in the place of the results of `op`.
+    """Checks and returns the values by which `function`, possibly a package's, replaces the results of `op`.
 
-    Raises `DiagnosticError` where it does not give one for each, of a type that is accepted for that of the result.
+    Raises `DiagnosticError` unless there is one for each result, of an accepted type.
     """
     things = cast(Sequence[Any], given) if isinstance(given, Sequence) else (given,)
     values = [cast(SSAValue, each) for each in things if isinstance(each, SSAValue)]
@@ -105,7 +107,7 @@ def results_given(
 
 
 def guarded_decomposition(hook: Hook) -> Decomposition:
-    """The decomposition of a package, whose parts and results are checked."""
+    """Wraps a package's decomposition to check its parts and results."""
 
     def guarded(op: Operation, parts: Parts) -> Sequence[SSAValue] | None:
         state = op.parent, tuple(op.operands), dict(op.properties), op.prev_op, op.next_op
@@ -147,7 +149,8 @@ def guarded_decomposition(hook: Hook) -> Decomposition:
 
 
 def parts_given(op: Operation, parts: Parts) -> Sequence[SSAValue] | None:
-    """The results of a composite from its parts, which are added to `parts`; `None` where it has none as it is."""
+    """Returns the results of a composite from its parts, which are added to `parts`; `None` if it cannot be
+    decomposed."""
     decomposition: Decomposition | None = decompositions().get(type(op))
     given = None if decomposition is None else decomposition(op, parts)
     return None if decomposition is None or given is None else results_given(op, decomposition, given)
@@ -155,22 +158,22 @@ def parts_given(op: Operation, parts: Parts) -> Sequence[SSAValue] | None:
 
 @dataclass(frozen=True)
 class Mark:
-    """What a part says of the composite that it gives a result of."""
+    """A record on a part of the composite whose result it defines."""
 
     name: str
-    """The composite's operation, `nn.gelu`."""
+    """The name of the composite's operation, such as `nn.gelu`."""
 
     properties: Mapping[str, Attribute]
-    """Those that differ from their defaults."""
+    """The properties that differ from their defaults."""
 
     result: int = 0
-    """The number of the result."""
+    """The index of the composite's result."""
 
     role: str = ""
-    """What the composite did inside the model's node, empty where it was the whole node."""
+    """The role of the composite inside the model's node; empty if it was the whole node."""
 
     def attribute(self) -> DictionaryAttr:
-        """The mark as it is written on the part."""
+        """Returns the record as an attribute of the part."""
         entries: dict[str, Attribute] = {"op": StringAttr(self.name)}
         if self.result:
             entries["result"] = IntegerAttr(self.result, i64)
@@ -196,7 +199,7 @@ def _mark_of(composite: Operation, result: int) -> Mark:
 
 
 def marks_on(op: Operation) -> tuple[Mark, ...]:
-    """The composites of which `op` gives a result, the innermost first."""
+    """Returns the composites of which `op` defines a result, the innermost first."""
     attribute = op.attributes.get(COMPOSITE)
     written = cast(ArrayAttr[Attribute], attribute).data if isinstance(attribute, ArrayAttr) else (attribute,)
     marks: list[Mark] = []
@@ -211,7 +214,7 @@ def marks_on(op: Operation) -> tuple[Mark, ...]:
 
 
 def set_marks(op: Operation, marks: Sequence[Mark]) -> None:
-    """Write the composites of which `op` gives a result."""
+    """Records the composites of which `op` defines a result."""
     if not marks:
         op.attributes.pop(COMPOSITE, None)
     elif len(marks) == 1:
@@ -221,7 +224,7 @@ def set_marks(op: Operation, marks: Sequence[Mark]) -> None:
 
 
 def mark_composite(composite: Operation, results: Sequence[SSAValue], parts: Sequence[Operation]) -> None:
-    """Record `composite` on the parts that give its `results`; an unused result may be erased."""
+    """Records `composite` on the parts that define its `results`; an unused result may be erased."""
     marked: set[Operation] = set()
     for number, value in enumerate(results):
         if isinstance(value, OpResult) and value.op in parts and value.op not in marked:
@@ -230,21 +233,21 @@ def mark_composite(composite: Operation, results: Sequence[SSAValue], parts: Seq
 
 
 def is_part(op: Operation) -> bool:
-    """Whether `op` is a part of a composite, and says its role in it."""
+    """Whether `op` is a part of a composite with a role in it."""
     return any(origin.role for origin in origins_of(op))
 
 
 def role_of(op: Operation) -> Hashable:
-    """What a part of a composite has in common with those that are the same in the other steps of a layer."""
+    """Returns a key that is equal for corresponding parts in all steps of a layer."""
     return type(op), origins_of(op)
 
 
 _STEP = 512
-"""The most operations between one in a step of a layer and the one in its role in the next step."""
+"""The maximum distance between corresponding operations in successive steps of a layer."""
 
 
 def is_repeated(op: Operation) -> bool:
-    """Whether the block has other operations in the role of `op`, a part of a composite, up to `_STEP` away."""
+    """Whether the block has other operations with the role of `op`, a part of a composite, up to `_STEP` away."""
     if not is_part(op):
         return False
     kind, origins = type(op), origins_of(op)
@@ -261,7 +264,8 @@ def is_repeated(op: Operation) -> bool:
 
 @dataclass(frozen=True)
 class Keep:
-    """Which composites stay whole: kinds (`softmax`, `nn.softmax`), names of the model's nodes, and globs of either."""
+    """The composites to keep whole: kinds (`softmax`, `nn.softmax`), names of the model's nodes, and globs of
+    either."""
 
     names: tuple[str, ...]
 
@@ -269,6 +273,6 @@ class Keep:
         return self.names_one(op.name, origins_of(op))
 
     def names_one(self, kind: str, origins: Iterable[Origin]) -> bool:
-        """Whether an operation of this kind that stands for these nodes is meant."""
+        """Whether an operation of this kind with these origins is included."""
         known = (kind, kind.partition(".")[2], *(origin.name for origin in origins))
         return any(fnmatchcase(name, pattern) for pattern in self.names for name in known)

@@ -1,6 +1,6 @@
-"""Budgets bound the growth of small inputs: one table, and the way to raise one.
+"""Resource limits for untrusted or pathological input: one table, and the way to raise a limit.
 
-Readers refuse numbers beyond their type. Budgets are for legal input that would take all memory or endless time: a
+Readers reject numbers that overflow their type. Limits apply to legal input that would exhaust memory or time: a
 splat of a large shape, aliases of aliases, calls of calls.
 """
 
@@ -14,7 +14,7 @@ from qmlir.ir.diagnostics import text_error, unknown
 
 @dataclass(frozen=True)
 class Budget:
-    """A budget: its default, and what it counts."""
+    """A resource limit: its default, and a description of the counted resource."""
 
     default: int
     what: str
@@ -32,31 +32,32 @@ BUDGETS: Mapping[str, Budget] = {
     "packed-bytes": Budget(1 << 28, "bytes of an array that its file stores in less than 1/200 of its size"),
     "interpreted-operations": Budget(100_000_000, "operations that one run of the interpreter executes"),
 }
-"""Every budget by name."""
+"""The resource limits by name."""
 
 _given: ContextVar[Mapping[str, int] | None] = ContextVar("qmlir_budgets", default=None)
 
 
 def budget(name: str) -> int:
-    """The number of the budget `name`."""
+    """Returns the current value of the limit `name`."""
     return (_given.get() or {}).get(name, BUDGETS[name].default)
 
 
 def over(name: str, found: int | None = None) -> str:
-    """The end of a message: what was found, that it is more than the budget `name`, and how to raise that."""
+    """Returns the end of a message: the value found, the limit `name` that it exceeds, and the option that raises
+    it."""
     size = "" if found is None else f"{found}, "
     return f"{size}over the limit of {budget(name)}; raise it with --limit {name}=N"
 
 
 def out_of_memory(error: MemoryError) -> str:
-    """The message of a failed allocation, which is not a fault of its caller."""
+    """Returns the message of a failed allocation, which is not the caller's mistake."""
     text = " ".join(str(error).split())
     return f"out of memory: {text}" if text else "out of memory"
 
 
 @contextmanager
 def budgets(values: Mapping[str, int]) -> Generator[None]:
-    """Inside the `with` block these budgets have other numbers. Raises `DiagnosticError` for what is not a budget."""
+    """Overrides limits inside the `with` block. Raises `DiagnosticError` for an unknown name or a negative number."""
     for name, number in values.items():
         if name not in BUDGETS:
             raise text_error(unknown("budget", name, BUDGETS))

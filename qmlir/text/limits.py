@@ -1,6 +1,6 @@
-"""What a text may not say, however small: sizes and integers that upstream MLIR has no bits for, and what only grows.
+"""Limits of the textual format: sizes and integers beyond upstream MLIR's types, nesting depth, and growth by aliases.
 
-Each check raises `ValueError` with the reason; the parser adds the place. Limits that can be raised are those of
+Each check raises `ValueError` with the reason; the parser adds the location. Limits that users can raise are in
 `qmlir.ir.limits`.
 """
 
@@ -25,7 +25,8 @@ from qmlir.ir.limits import budget, over
 MAX_INT64 = (1 << 63) - 1
 _WIDEST_INTEGER = (1 << 24) - 1
 _DEEPEST = 64
-"""Types and attributes inside each other, through aliases too: hashing, comparing and printing them recurse."""
+"""The maximum nesting of types and attributes, including through aliases: they are hashed, compared and printed
+recursively."""
 
 
 _DIVISIONS = (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.CeilDiv, AffineBinaryOpKind.Mod)
@@ -37,7 +38,7 @@ def _check_int64(number: int, what: str) -> None:
 
 
 def check_attribute(attribute: Attribute) -> None:
-    """Refuse a type or an attribute, by itself, that upstream refuses when it is read and xDSL does not."""
+    """Raises `ValueError` for a type or attribute that upstream rejects on reading and xDSL accepts."""
     match attribute:
         case IntegerType() if attribute.width.data > _WIDEST_INTEGER:
             raise ValueError(f"integer bitwidth is limited to {_WIDEST_INTEGER} bits")
@@ -54,13 +55,13 @@ def check_attribute(attribute: Attribute) -> None:
 
 
 def check_depth(depth: int) -> None:
-    """Refuse types and attributes that are nested `depth` deep, if that is more than the limit."""
+    """Raises `ValueError` if types and attributes nested `depth` deep exceed the limit."""
     if depth > _DEEPEST:
         raise ValueError(f"the text is nested too deeply: types and attributes are limited to {_DEEPEST} levels")
 
 
 def check_affine(expressions: Iterable[AffineExpr]) -> None:
-    """Refuse affine expressions that recurse too deeply, or with numbers beyond 64 bits."""
+    """Raises `ValueError` for affine expressions that are nested too deeply, or contain numbers beyond 64 bits."""
     pending = [(each, 1) for each in expressions]
     while pending:
         expression, depth = pending.pop()
@@ -92,17 +93,17 @@ def _children(attribute: Attribute) -> Iterable[Attribute]:
 
 @dataclass
 class Growth:
-    """What a text has grown to so far: aliases that are written out, and constants of one number."""
+    """Tracks how far a text expands: through aliases and splat constants."""
 
     _sizes: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
-    """The parts and the depth of each part of an alias, by identity: aliases keep their parts alive."""
+    """The number of parts and the depth of each part of an alias, by identity: aliases keep their parts alive."""
 
     _aliases: set[int] = field(default_factory=set[int])
     _parts: int = 0
     _bytes: int = 0
 
     def define(self, attribute: Attribute) -> None:
-        """An alias stands for `attribute`."""
+        """Registers the definition of an alias for `attribute`."""
         parts, depth = self._size(attribute)
         check_depth(depth)
         if parts > budget("alias-parts"):
@@ -110,7 +111,7 @@ class Growth:
         self._aliases.add(id(attribute))
 
     def use(self, attribute: Attribute, depth: int) -> None:
-        """`attribute` is named, by an alias maybe, inside `depth` others."""
+        """Registers a use of `attribute`, possibly by an alias, at nesting depth `depth`."""
         if id(attribute) in self._aliases:
             parts, deepest = self._sizes[id(attribute)]
             check_depth(depth + deepest)
@@ -119,7 +120,7 @@ class Growth:
                 raise ValueError(f"the expanded size of all aliases is {over('text-parts')}")
 
     def splat(self, count: int) -> None:
-        """A constant of one number takes `count` bytes."""
+        """Registers a splat constant of `count` bytes."""
         self._bytes += count
         if self._bytes > budget("splat-bytes"):
             raise ValueError(f"the size of splat constants in bytes is {over('splat-bytes', self._bytes)}")

@@ -1,4 +1,4 @@
-"""Parsing: xDSL's parser with locations on every operation, exact floats, weights, and one-line errors."""
+"""The parser: xDSL's, with locations on all operations, exact floats, external weights, and one-line errors."""
 
 import math
 import re
@@ -51,23 +51,23 @@ from qmlir.text.limits import MAX_INT64, Growth, check_affine, check_attribute, 
 from qmlir.text.renames import OPERATIONS
 from qmlir.text.weights import ExternalWeightsAttr, WeightsError, WeightsReader, is_blob, resource_key
 
-# Splitting a text at lines that are exactly `// -----`, as `mlir-opt --split-input-file` does.
+# Splitting of a text at lines that are exactly `// -----`, as `mlir-opt --split-input-file` does.
 
 SPLIT_MARKER = "// -----"
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A part of a file; `line_offset` lines of the file come before it."""
+    """A part of a file that starts after `line_offset` lines."""
 
     text: str
     line_offset: int
 
 
 def split_source(text: str) -> list[Chunk]:
-    """The parts between marker lines. A marker inside a line, so inside a string literal too, splits nothing.
+    """Splits a text at marker lines. A marker within a line, for example in a string literal, does not split.
 
-    Lines end at newlines alone, as everywhere in MLIR's text.
+    Lines end at newlines only, as everywhere in MLIR's textual format.
     """
     chunks: list[Chunk] = []
     lines: list[str] = []
@@ -95,31 +95,31 @@ _ARRAY_TYPE = re.compile(r"<\s*(\w+)\s*:")
 
 @cache
 def _type_of_dense() -> Any:
-    """The types that dense elements have."""
+    """Returns the constraint for the types of dense elements."""
     return base(RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType])
 
 
 _UNDEFINED = "values used but not defined"
-"""How xDSL's error about them begins: it names them all, at the end of the text."""
+"""The beginning of xDSL's error about undefined values; it lists all of them, at the end of the text."""
 
 _BYTES_OF_ONE = 16
-"""The most bytes that an element of a hexadecimal literal has."""
+"""The maximum number of bytes of an element in a hexadecimal literal."""
 
 
 @dataclass
 class _Splat:
-    """A dense literal of one number, while it is read: the type of what it stands for."""
+    """The type of a dense splat literal while it is parsed."""
 
     type: Any
 
 
 def _of_one(type: Any) -> Any:
-    """The type of one element of those of a dense literal."""
+    """Returns the type of a single element of a dense literal."""
     return TensorType(type.get_element_type(), [1])
 
 
 class ModuleParser(Parser):
-    """Parses one module; every operation gets its place, every weight its bytes."""
+    """Parses one module, with a location for each operation and the bytes of all weights."""
 
     def __init__(self, ctx: Context, source: str, lines: LineTable, weights: WeightsReader):
         super().__init__(ctx, source, lines.filename)
@@ -166,8 +166,8 @@ class ModuleParser(Parser):
         return self._given_location
 
     def _parse_location(self) -> LocationAttr:
-        # xDSL knows no aliases that are defined later, where upstream MLIR prints those of locations, no metadata of
-        # fused locations and no ranges; of a range its start is kept.
+        # xDSL supports neither location aliases that are defined later (upstream MLIR prints them so), nor metadata of
+        # fused locations, nor ranges. Of a range, the start is kept.
         name = self._current_token.text
         if self._current_token.kind is MLIRTokenKind.HASH_IDENT and name not in self.attribute_aliases:
             location = self._location_defined_later(name)
@@ -188,7 +188,7 @@ class ModuleParser(Parser):
         return location
 
     def _location_defined_later(self, name: str) -> LocationAttr:
-        """The location of an alias whose definition stands anywhere in the text, at the start of a line."""
+        """Returns the location of an alias whose definition starts a line anywhere in the text."""
         start = self.pos
         if not self._locations:
             self._definitions = {found[1]: found.end() for found in _LOCATION_ALIAS.finditer(self.lexer.input.content)}
@@ -206,8 +206,9 @@ class ModuleParser(Parser):
     def parse_comma_separated_list(
         self, delimiter: Parser.Delimiter, parse: Callable[[], Any], context_msg: str = ""
     ) -> list[Any]:
-        # The types of several results of `linalg.generic` stand in parentheses, here as in upstream MLIR; xDSL prints
-        # them so, and reads a function type there.
+        # Several result types of `linalg.generic` are in parentheses, as in upstream MLIR; xDSL prints them
+        # so, but would
+        # parse a function type.
         start = self.pos
         if delimiter is self.Delimiter.NONE and parse == self.parse_attribute and self._is_next("("):
             types = super().parse_comma_separated_list(self.Delimiter.PAREN, parse)
@@ -221,7 +222,7 @@ class ModuleParser(Parser):
 
     def parse_optional_argument(self, expect_type: bool = True) -> Any:
         argument: Any = super().parse_optional_argument(expect_type)
-        # The locations of the arguments of `linalg.reduce` are printed, here as in upstream MLIR; xDSL reads none.
+        # The argument locations of `linalg.reduce` are printed, as in upstream MLIR; xDSL does not parse them.
         if argument is not None and expect_type and self._parser_state.dialect_stack[-1:] == ["linalg"]:
             argument.location = self.parse_optional_location()
         return argument
@@ -231,7 +232,7 @@ class ModuleParser(Parser):
         self._reading = start
         op = super().parse_operation()
         self._reading = outer
-        # An operation's own location is the last that is looked for in its text.
+        # An operation's own location is the last one in its text.
         if self._given_location is None and isinstance(op.location, UnknownLoc):
             place = self._lines.place(start)
             op.location = FileLineColLoc(self._filename, IntAttr(place.line), IntAttr(place.column))
@@ -241,13 +242,14 @@ class ModuleParser(Parser):
         return super()._get_op_by_name(OPERATIONS.get(name, name))
 
     def what_is_read(self) -> tuple[int, str]:
-        """The place and the name of the operation that is being read."""
+        """Returns the position and the name of the operation that is being parsed."""
         found = _OPERATION.search(self.lexer.input.content, self._reading)
         return (found.start(), f"'{found[0]}'") if found else (self.pos, "the text")
 
     def _parse_block(self) -> Block:
-        # xDSL looks for a block that was branched to before it was defined among those that are not, also the second
-        # time that it is.
+        # xDSL searches a block that was branched to before its definition among undefined blocks, even when
+        # it is defined a
+        # second time.
         name = self._current_token.text[1:]
         found = self.blocks.get(name)
         if found is not None and found[1] is None and name not in self.forward_block_references:
@@ -255,7 +257,7 @@ class ModuleParser(Parser):
         return super()._parse_block()
 
     def _within(self, check: Callable[[], object], start: int) -> None:
-        """Raise what a check has to say as an error at `start`."""
+        """Reports a `ValueError` raised by `check` as a parse error at `start`."""
         try:
             check()
         except ValueError as error:
@@ -273,8 +275,9 @@ class ModuleParser(Parser):
         return found
 
     def _parse_dialect_resource_handle(self, dialect_name: str, interface: OpAsmDialectInterface) -> str:
-        # xDSL keeps the resources of all texts in one table, and renames a key that it has seen before, but not in the
-        # metadata that follows: the bytes are lost. Here a handle is resolved by the metadata of its own text.
+        # xDSL keeps the resources of all texts in one table, and renames known keys, but not in the metadata
+        # that follows,
+        # so the bytes would be lost. Here a handle is resolved by the metadata of its own text.
         key = self.parse_identifier(context_msg=" for resource handle")
         if self._resources is None:
             self._resources, start = {}, self.pos
@@ -298,7 +301,7 @@ class ModuleParser(Parser):
             self._resources[key] = blob
 
     def _metadata_entries(self) -> list[tuple[str, str, str, str]]:
-        """The entries of `{-# name: { dialect: { key: "blob" } } #-}`, one by one."""
+        """Returns the entries of `{-# name: { dialect: { key: "blob" } } #-}`."""
 
         def resource(name: str, dialect: str) -> tuple[str, str, str, str]:
             key = self.parse_identifier(context_msg=" for resource handle")
@@ -354,8 +357,9 @@ class ModuleParser(Parser):
         return found
 
     def parse_optional_str_literal(self) -> str | None:
-        # xDSL takes a literal with escaped bytes for bytes, no string: text of any language is a string. Only the
-        # current token, which is not public, tells the two apart before it is consumed.
+        # xDSL treats a literal with escaped bytes as bytes rather than a string, but text in any language is
+        # a string. Only
+        # the current token, which is not public, tells the two apart before it is consumed.
         token = self._current_token
         if token.kind is not MLIRTokenKind.BYTES_LIT:
             return super().parse_optional_str_literal()
@@ -400,7 +404,7 @@ class ModuleParser(Parser):
         start, outer = self.pos, self._splat
         self._splat = None if literal["list"] is not None else _Splat(type)
         try:
-            # Of `<1> : type` xDSL reads one element: it would make a list of as many numbers as there are.
+            # For `<1> : type` xDSL parses one element: otherwise it would build a list with one entry per element.
             attribute: AnyDense = super().parse_dense_int_or_fp_elements_attr(
                 type if self._splat is None or type is None else _of_one(type)
             )
@@ -415,13 +419,13 @@ class ModuleParser(Parser):
             self._splat = outer
 
     def _repeated(self, data: bytes, type: Any, start: int) -> BytesAttr:
-        """The bytes of all elements, of one."""
+        """Returns the bytes of all elements of a splat."""
         count = math.prod(type.get_shape())
         self._within(lambda: self._growth.splat(len(data) * count), start)
         return BytesAttr(data * count)
 
     def _parse_type_of_dense(self, type: Any) -> Any:
-        """The type after dense elements, unless the syntax of the operation has given it."""
+        """Parses the type after dense elements, unless the syntax of the operation determines it."""
         if type is None:
             self.parse_punctuation(":", " in dense attribute")
             type = self._parse_type_of_elements()
@@ -436,7 +440,7 @@ class ModuleParser(Parser):
         return _of_one(type)
 
     def _parse_type_of_elements(self) -> Any:
-        # xDSL makes the constraint anew for each literal, which takes longer than all else.
+        # xDSL rebuilds the constraint for each literal, which dominates the parse time.
         type: Any = self.expect(self.parse_optional_type, "Dense attribute must be typed!")
         if not _type_of_dense().verifies(type):
             self.raise_error("Expected memref, vector or tensor type of integer, index, float, or complex type")
@@ -445,7 +449,7 @@ class ModuleParser(Parser):
         return type
 
     def _parse_blob(self, type: Any) -> AnyDense:
-        """`<"0x…"> : type`: xDSL reads bits and odd widths in another layout than upstream MLIR writes."""
+        """Parses `<"0x…"> : type`: xDSL's layout of bits and odd widths differs from upstream MLIR's."""
         start = self.pos
         with self.in_angle_brackets():
             literal = self.parse_str_literal()
@@ -463,7 +467,8 @@ class ModuleParser(Parser):
         return DenseIntOrFPElementsAttr(type, BytesAttr(data))
 
     def _parse_bit_patterns(self, type: Any) -> AnyDense:
-        """`<[0x7FC00000, 1.0]> : type`: for floats xDSL reads a hexadecimal number as a number, not as bits."""
+        """Parses `<[0x7FC00000, 1.0]> : type`: xDSL reads a hexadecimal float element as a number rather than as
+        bits."""
         start = self.pos
         with self.in_angle_brackets():
             numbers, shape = self._parse_numbers()
@@ -485,7 +490,8 @@ class ModuleParser(Parser):
         return DenseIntOrFPElementsAttr(type, self._repeated(data, type, start) if shape is None else BytesAttr(data))
 
     def _parse_numbers(self) -> tuple[list[tuple[int | float, bool]], tuple[int, ...] | None]:
-        """Nested lists of numbers, each with whether it is hexadecimal; and their shape, `None` for a lone number."""
+        """Parses nested lists of numbers, each with whether it is hexadecimal, and their shape; `None` for a single
+        number."""
         rows = self.parse_optional_comma_separated_list(self.Delimiter.SQUARE, self._parse_numbers)
         if rows is None:
             is_bits = _HEXADECIMAL.match(self.lexer.input.content, self.pos) is not None
@@ -525,13 +531,13 @@ def parse_module(
     weights: WeightsReader | None = None,
     parser: Callable[[Context, str, LineTable, WeightsReader], ModuleParser] = ModuleParser,
 ) -> ModuleOp:
-    """Parse a module; `weights` reads its large weights, by default from the files in `directory` that the text names.
+    """Parses a module; `weights` reads its large weights, by default from the files in `directory` that the text names.
 
-    Every operation gets its place in the text as location, unless the text gives another. Whatever is wrong with the
-    text is a `DiagnosticError` with file, line and column.
+    The location of an operation defaults to its position in the text. All errors are `DiagnosticError`s with file, line
+    and column.
 
-    Strings are checked before the lexer of xDSL sees them: its pattern for a string takes time that doubles with each
-    character if the end is missing.
+    Strings are checked before xDSL's lexer sees them: its regular expression for strings takes exponential time if the
+    closing quote is missing.
     """
     lines = LineTable(source, filename, line_offset)
     check_strings(source, lines)
@@ -550,7 +556,7 @@ def parse_module(
     except ParseError as error:
         raise text_error(error.msg.strip(), lines.place(error.span.start)) from error
     except (DiagnosticException, UnregisteredConstructException, ValueError, OverflowError) as error:
-        # Types and attributes verify while they are built.
+        # Types and attributes are verified on construction.
         raise text_error(_first_line(error), lines.place(made.pos if made else 0)) from error
     except RecursionError as error:
         raise text_error("the text is nested too deeply", lines.place(made.pos if made else 0)) from error
@@ -562,12 +568,12 @@ def _first_line(error: Exception) -> str:
 
 
 def load_module(ctx: Context, path: Path) -> ModuleOp:
-    """Parse the module in the file `path`, with the weights beside it."""
+    """Parses the module in the file `path`, with its weights in the same folder."""
     return parse_module(ctx, read_source(path), str(path), directory=path.parent)
 
 
 def read_source(path: Path) -> str:
-    """The text of a file; what is in the way is a one-line `DiagnosticError`."""
+    """Reads the text of a file. Raises a one-line `DiagnosticError` if that fails."""
     try:
         note_input(path)
         content = read_given(path)

@@ -1,4 +1,4 @@
-"""Printing: aliases for long types and large attributes, exact numbers, weights inline, elided or beside the text."""
+"""The printer: aliases for long types and large attributes, exact numbers, and weights inline, elided or in a file."""
 
 import re
 from collections import Counter
@@ -18,17 +18,17 @@ from qmlir.text.weights import ExternalWeightsAttr, WeightsWriter, names_weights
 from qmlir.text.writing import Derived, check_file, is_stream, write_file, write_with_derived
 
 ALIAS_LENGTH = 24
-"""Dialect types and attributes with longer text are printed as an alias."""
+"""The text length above which dialect types and attributes are printed as an alias."""
 
 ELEMENTS_ALIAS_BYTES = 64
-"""Dense elements of more bytes are printed as an alias."""
+"""The size above which dense elements are printed as an alias."""
 
 EXTERNAL_BYTES = 1024
-"""Weights of more bytes leave the text unless they are asked for inline."""
+"""The size above which weights are omitted from the text, unless they are requested inline."""
 
 
 class Weights(StrEnum):
-    """Where large weights go."""
+    """The destination of large weights."""
 
     INLINE = "inline"
     ELIDE = "elide"
@@ -37,18 +37,18 @@ class Weights(StrEnum):
 
 @dataclass(frozen=True)
 class PrintOptions:
-    """How a module prints."""
+    """Options of the printer."""
 
     generic: bool = False
     debuginfo: bool = False
     aliases: bool = True
     weights: Weights = Weights.ELIDE
     upstream: bool = False
-    """Operations that upstream MLIR has not in the generic form, which it reads with `--allow-unregistered-dialect`."""
+    """Print operations that upstream MLIR lacks in generic form, which it reads with `--allow-unregistered-dialect`."""
 
 
 UPSTREAM_PRETTY = frozenset({"arith", "builtin", "func", "quant"})
-"""Dialects whose operations xDSL and we print as upstream's `mlir-opt` reads them."""
+"""Dialects whose custom formats, as printed by xDSL and qmlir, `mlir-opt` can read."""
 
 
 _ESCAPED_BYTE = re.compile(rb'[^ -~]|["\\]')
@@ -59,7 +59,7 @@ def _escape(byte: bytes) -> bytes:
 
 
 class ModulePrinter(Printer):
-    """xDSL's printer with aliases, exact floats and weights kept out of the text."""
+    """Extends xDSL's printer with aliases, exact floats, and weights outside the text."""
 
     def __init__(self, options: PrintOptions, writer: WeightsWriter | None = None):
         super().__init__(stream=StringIO(), print_generic_format=options.generic, print_debuginfo=options.debuginfo)
@@ -67,7 +67,7 @@ class ModulePrinter(Printer):
         self.writer = writer
         self.definitions: list[str] = []
         self.elided_bytes = 0
-        """Bytes of weights that the text leaves out and no file holds."""
+        """Bytes of weights that are neither in the text nor in a file."""
         self._texts: dict[Attribute, str | None] = {}
         self._numbers: Counter[str] = Counter()
 
@@ -92,7 +92,7 @@ class ModulePrinter(Printer):
         super().print_op(op)
 
     def print_operation_type(self, op: Operation) -> None:
-        # xDSL puts the location after the type, where custom formats continue; here it is the last of an operation.
+        # xDSL puts the location after the type, where custom formats continue; here it ends an operation.
         self.print_function_type(op.operand_types, op.result_types)
 
     def print_op_with_default_format(self, op: Operation) -> None:
@@ -102,7 +102,7 @@ class ModulePrinter(Printer):
             self.print_attribute(op.location)
 
     def print_bytes_literal(self, bytestring: bytes) -> None:
-        # xDSL writes each byte by itself, which takes most of the time of printing long names.
+        # xDSL prints each byte separately, which dominates the time of printing long names.
         text = _ESCAPED_BYTE.sub(lambda found: _escape(found[0]), bytestring).decode("ascii")
         self.print_string(f'"{text}"')
 
@@ -110,7 +110,7 @@ class ModulePrinter(Printer):
         self.print_string(float_text(value, type))
 
     def _print_aliased(self, attribute: Attribute, prefix: str, is_long: bool | None) -> None:
-        """Print `attribute` or its alias. `is_long` of `None` means: when its text is long."""
+        """Prints `attribute` or its alias; if `is_long` is `None`, the length of its text decides."""
         if attribute in self._texts:
             self.print_string(self._texts[attribute] or self._render(attribute))
             return
@@ -126,7 +126,7 @@ class ModulePrinter(Printer):
         self.print_string(text)
 
     def _render(self, attribute: Attribute) -> str:
-        """The text of `attribute` itself; aliases for its parts are defined on the way."""
+        """Returns the text of `attribute` itself, defining aliases for its parts."""
         outer, self.stream = self.stream, StringIO()
         column = self._current_column
         try:
@@ -162,7 +162,7 @@ class ModulePrinter(Printer):
         self.print_attribute(attribute.get_type())
 
     def module_text(self, op: Operation) -> str:
-        """The definitions of the aliases of `op`, its text and the resources that it names, ending in a newline."""
+        """Returns the alias definitions, the text of `op` and the resources that it uses, ending in a newline."""
         assert isinstance(self.stream, StringIO)
         self.print_op(op)
         self.print_metadata([Builtin])
@@ -171,15 +171,15 @@ class ModulePrinter(Printer):
 
 
 def module_text(op: Operation, options: PrintOptions = PrintOptions()) -> str:
-    """The text of a module, or of any operation. With `Weights.SIDECAR` use `save_module`."""
+    """Returns the text of a module or any other operation. With `Weights.SIDECAR` use `save_module`."""
     return ModulePrinter(options).module_text(op)
 
 
 def save_module(op: Operation, path: Path, options: PrintOptions = PrintOptions()) -> None:
-    """Write a module to `path`, and its large weights to the `.safetensors` file next to it.
+    """Writes a module to `path`, and its large weights to the `.safetensors` file next to it.
 
-    If `path` is a device or a pipe, the weights go into the text. Raises `DiagnosticError` if a file cannot be written,
-    or if a weights file is there that `path` does not name.
+    If `path` is a device or pipe, the weights are written inline. Raises `DiagnosticError` if a file cannot be written,
+    or if there is a weights file that does not belong to `path`.
     """
     if options.weights is not Weights.SIDECAR or is_stream(path):
         if options.weights is Weights.SIDECAR:
@@ -203,7 +203,7 @@ def _sidecar(path: Path) -> Derived:
 
 
 def check_module_file(path: Path) -> None:
-    """Raise `DiagnosticError` if `save_module` cannot write a module with large weights to `path`."""
+    """Raises `DiagnosticError` if `save_module` cannot write a module with large weights to `path`."""
     check_file(path)
     if not is_stream(path):
         _sidecar(path).check(path)
@@ -214,7 +214,7 @@ _EXCERPT_WIDTH = 160
 
 
 def op_excerpt(op: Operation, context: int = 1) -> str:
-    """A few lines around `op`, without its regions: what an error shows in place of the module."""
+    """Returns a few lines around `op`, without its regions, for an error message."""
     nearby: list[Operation] = [op]
     before, after = op.prev_op, op.next_op
     for _ in range(context):

@@ -1,4 +1,4 @@
-"""What a test expects: values that are equal, or close within a stated bound."""
+"""Test assertions: values that are equal, or close within a bound."""
 
 from typing import ClassVar
 
@@ -21,7 +21,7 @@ from qmlir.ir.interfaces import ActsBesideResults
 
 
 class ExpectationOp(IRDLOperation):
-    """Two tensors of one type, or memory, the second of them what is expected."""
+    """An assertion on two tensors or memrefs of one type, the second of which is the expected value."""
 
     T: ClassVar = VarConstraint("T", base(TensorType[Attribute]) | base(MemRefType[Attribute]))
 
@@ -33,7 +33,7 @@ class ExpectationOp(IRDLOperation):
 
 @irdl_op_definition
 class ExpectEqOp(ExpectationOp):
-    """Every element is equal: integers and stored values by their bits, floats by value.
+    """Asserts that all elements are equal: integers and stored values by their bits, floats by value.
 
     NaN equals NaN, and -0.0 equals 0.0.
     """
@@ -45,7 +45,7 @@ class ExpectEqOp(ExpectationOp):
 
 @irdl_op_definition
 class ExpectCloseOp(ExpectationOp):
-    """`|actual - expected| <= absolute + relative * |expected|` for every element of floats; NaN equals NaN."""
+    """Asserts `|actual - expected| <= absolute + relative * |expected|` for all float elements; NaN equals NaN."""
 
     name = "check.expect_close"
 

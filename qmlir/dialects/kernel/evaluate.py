@@ -1,7 +1,7 @@
-"""What the `kernel` operations compute: exact sums in wide integers, the epilogue on whole arrays, requantization.
+"""Evaluation of the `kernel` operations: exact sums in wide integers, epilogues on whole arrays, requantization.
 
-Windows are laid out as rows, so that a convolution is a product of matrices; BLAS adds integers up only where a bound
-proves that every partial sum is exact. A sum that its accumulator does not hold is an error.
+Windows become rows, so that a convolution is a matrix product. BLAS computes integer sums only if a bound proves that
+every partial sum is exact. A sum that overflows its accumulator is an error.
 """
 
 import math
@@ -45,15 +45,15 @@ def _bits_of(element: Attribute) -> int:
 
 
 def _integers(array: Array, element: Attribute, is_unsigned: bool, zero_point: Any) -> Array:
-    """The stored integers read as the operation says, in int64, without their zero point."""
+    """Interprets stored integers with the operation's signedness, in int64, and subtracts their zero point."""
     return np.asarray(integers_of(array, element, is_unsigned=is_unsigned) - zero_point)
 
 
 def _operands(op: ContractionOp, x: Array, w: Array, weight_zero_points: Array | None) -> tuple[Array, Array]:
-    """Both operands ready to be multiplied: floats in the type of the sum, integers in one that is exact."""
+    """Prepares both operands for multiplication: floats in the type of the sum, integers in one that is exact."""
     if isinstance(op.accumulator_type, AnyFloat):
         dtype = np.dtype(f"f{op.accumulator_type.bitwidth // 8}")
-        # BLAS adds in another order where strides differ: the sums shall depend on the values alone.
+        # BLAS sums in another order if strides differ, but the sums must depend on the values only.
         return x.astype(dtype, order="C"), w.astype(dtype, order="C")
     zero_points: Any = op.weight_zero_point.value.data
     if weight_zero_points is not None:
@@ -99,7 +99,7 @@ def _winograd_sums(op: WinogradOp, x: Array, w: Array) -> Array:
 
 
 def _accumulated(op: ContractionOp, sums: Array) -> Array:
-    """The sums in the type of the accumulator, which must hold them."""
+    """Converts the sums to the accumulator type. Raises `InterpretationError` if they overflow it."""
     element = op.accumulator_type
     if isinstance(element, AnyFloat):
         return sums
@@ -113,7 +113,7 @@ def _accumulated(op: ContractionOp, sums: Array) -> Array:
 
 
 def _element_of_each(array: Array, map_: AffineMap, shape: Sequence[int]) -> Array:
-    """The element of `array` that the map gives for each place of a result of `shape`, broadcast against it."""
+    """Maps `array` to the positions of a result of shape `shape`, in a shape that broadcasts to it."""
     if all(isinstance(expression, AffineDimExpr) for expression in map_.results):
         axes = [cast(AffineDimExpr, expression).position for expression in map_.results]
         if len(set(axes)) == len(axes):
@@ -125,7 +125,7 @@ def _element_of_each(array: Array, map_: AffineMap, shape: Sequence[int]) -> Arr
 
 
 def _finished(frame: Any, op: EpilogueOp, sums: Array, epilogue: tuple[Array, ...], outs: Array | None) -> Any:
-    """What the epilogue makes of the sums, as the result or in the memory `outs`."""
+    """Applies the epilogue to the sums, as the result or into the memory `outs`."""
     maps = [attribute.data for attribute in op.epilogue_maps]
     elements = [_element_of_each(array, map_, sums.shape) for array, map_ in zip(epilogue, maps, strict=True)]
     (result,) = frame.run(op.body, sums, *elements)
@@ -155,7 +155,7 @@ def _contraction(sums_of: Callable[..., Array]) -> RunsRegions:
 
 
 def _read(op: PackedOp, x: Array) -> Array:
-    """The elements of `x` as the variant reads them: the bias has what it adds taken off."""
+    """Reads the elements of `x` as the variant does; the bias compensates for the offset that it adds."""
     integer = as_integer(shaped(op.x)[1])
     if integer is None:
         assert isinstance(op.accumulator_type, AnyFloat)
@@ -165,7 +165,7 @@ def _read(op: PackedOp, x: Array) -> Array:
 
 
 def _by(left: Array, right: Array, terms: int) -> Array:
-    """Rows of `left` by rows of `right`, in the last two axes: exact integers, or floats."""
+    """Multiplies rows of `left` by rows of `right` along the last two axes: exact integers, or floats."""
     if left.dtype.kind == "f":
         return np.asarray(left @ right.swapaxes(-1, -2))
     dtype = sum_dtype(magnitude(left), magnitude(right), terms)
@@ -182,7 +182,7 @@ def _matmul(op: PackedMatMulOp, x: Array, weights: Array) -> Array:
 
 
 def _conv(op: PackedConvOp, x: Array, weights: Array, *, is_lanewise: bool) -> Array:
-    """Each tap by itself: rows of the image are one axis, along which a step reads on into the next positions."""
+    """Sums tap by tap; the rows of the image are one axis, along which a step continues into the next positions."""
     strides, dilations = integer_list(op.strides), integer_list(op.dilations)
     batch, *out, channels = shaped(op.target)[0]
     groups, own, *taps, terms = weights.shape
@@ -209,9 +209,10 @@ def _conv(op: PackedConvOp, x: Array, weights: Array, *, is_lanewise: bool) -> A
 
 
 def packed_sums(op: PackedOp, x: Array, w: Array) -> Array:
-    """The sums of an operation on packed operands.
+    """Computes the sums of an operation on packed operands.
 
-    Integers wrap in the width of the accumulator, as in the loops: only with what the epilogue takes off do they fit.
+    Integers wrap at the width of the accumulator, as in the loops: they fit only after the correction in the
+    epilogue.
     """
     weights, read = op.weights().unpack(w), _read(op, x)
     if not isinstance(op.accumulator_type, AnyFloat):
@@ -264,7 +265,7 @@ def _requantize(op: RequantizeOp, accumulator: Any, parameters: tuple[Any, ...])
     given = [np.asarray(parameter) for parameter in parameters]
     match op.mode.mode:
         case Mode.F32:
-            # A multiplier of 1 is no exception here: what f32 leaves out is rounded, as the loops do.
+            # A multiplier of 1 is no exception here: integers are rounded to f32, as in the loops.
             rounded = np.rint(wide.astype(np.float32) * given[0].astype(np.float32)).astype(np.float64)
             result = saturate(rounded, zero_point, limits)
         case Mode.QLINEAR:
@@ -276,7 +277,7 @@ def _requantize(op: RequantizeOp, accumulator: Any, parameters: tuple[Any, ...])
         case Mode.SHIFT:
             result = requantize_shift(wide, given[0], op.mode.ties, zero_point, limits)
     bits = _bits_of(scalar_of(op.result.type))
-    # Limits may be those of unsigned integers: 12 of four bits is held as -4, like all that is signless.
+    # The limits may be unsigned: a 4-bit 12 is stored as -4, like all signless integers.
     stored = narrowed(result.astype(integer_dtype(bits, signed=True)), scalar_of(op.result.type))
     is_array = any(isinstance(value, np.ndarray) for value in (accumulator, *parameters))
     return (stored if is_array else stored[()],)

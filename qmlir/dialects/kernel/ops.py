@@ -1,4 +1,4 @@
-"""Operations of the `kernel` dialect on scalars and shapes: requantization, wider integers, reinterpretation."""
+"""Operations of the `kernel` dialect on scalars and shapes: requantization, reciprocal roots, reinterpretation."""
 
 import math
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ from qmlir.ir.builtin_types import as_integer
 
 
 def shaped(value: SSAValue) -> tuple[tuple[int, ...], Attribute]:
-    """The shape and the element type of a tensor or a memref."""
+    """Returns the shape and the element type of a tensor or memref."""
     type_ = value.type
     assert isinstance(type_, TensorType | MemRefType)
     holder = cast(TensorType[Attribute] | MemRefType[Attribute], type_)
@@ -46,13 +46,13 @@ def shaped(value: SSAValue) -> tuple[tuple[int, ...], Attribute]:
 
 
 def scalar_of(type_: Attribute) -> Attribute:
-    """The element type of a vector, a scalar's own type."""
+    """Returns the element type of a vector, or a scalar type itself."""
     return cast(VectorType[Attribute], type_).get_element_type() if isinstance(type_, VectorType) else type_
 
 
 @irdl_op_definition
 class YieldOp(AbstractYieldOperation[Attribute]):
-    """The element of the result that an epilogue computed, or what operations by rows have written."""
+    """Terminates an epilogue with the element of its result, or a fused region of rows with its written values."""
 
     name = "kernel.yield"
 
@@ -62,7 +62,7 @@ class YieldOp(AbstractYieldOperation[Attribute]):
 
 @irdl_op_definition
 class ReshapeOp(IRDLOperation):
-    """The same elements in row-major order under another shape; of memory without gaps, a view."""
+    """Reinterprets elements in row-major order with another shape; on contiguous memory, returns a view."""
 
     name = "kernel.reshape"
 
@@ -96,11 +96,11 @@ class ReshapeOp(IRDLOperation):
 
 @irdl_op_definition
 class RequantizeOp(IRDLOperation):
-    """An integer rescaled, moved by the zero point and kept inside the limits, by the arithmetic that is named.
+    """Rescales an integer, adds the zero point and clamps the result, in the named mode.
 
     The parameters are the multiplier (f32) in the modes `f32` and `qlinear`, the multiplier (i32) and the shift (i8)
-    in the modes `single_round` and `double_round`, and the shift (i8) in mode `shift`. On vectors it works lane by
-    lane. The formulas are those of `qmlir.arithmetic.requantization`; a multiplier of 1 is no exception here.
+    in the modes `single_round` and `double_round`, and the shift (i8) in mode `shift`. Vectors are processed lane by
+    lane. `qmlir.arithmetic.requantization` has the formulas; a multiplier of 1 is no exception here.
     """
 
     name = "kernel.requantize"
@@ -149,7 +149,7 @@ class RequantizeOp(IRDLOperation):
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The smallest and the largest result."""
+        """The smallest and largest result."""
         return self.minimum.value.data, self.maximum.value.data
 
     def verify_(self) -> None:
@@ -178,9 +178,9 @@ class RequantizeOp(IRDLOperation):
 
 @irdl_op_definition
 class ReciprocalRootOp(IRDLOperation):
-    """The f32 nearest to `1 / sqrt(x)` for an integer `0 < x < 2^62`: what a row of integers is normalized by.
+    """Computes the f32 nearest to `1 / sqrt(x)` for an integer `0 < x < 2^62`, to normalize a row of integers.
 
-    The steps are those of `qmlir.arithmetic.functions.roots`; `math-expand` writes them.
+    The steps are those of `qmlir.arithmetic.functions.roots`; `math-expand` expands the operation to them.
     """
 
     name = "kernel.reciprocal_root"
@@ -197,7 +197,7 @@ class ReciprocalRootOp(IRDLOperation):
 
 @irdl_op_definition
 class JoinOp(IRDLOperation):
-    """A number of 32 bits from its four bytes, the lowest first: what tables of bytes have one byte each of."""
+    """Joins four bytes to a 32-bit number, the lowest first; lookup tables of bytes hold one byte each."""
 
     name = "kernel.join"
 
@@ -208,7 +208,7 @@ class JoinOp(IRDLOperation):
     traits = traits_def(Pure())
 
     COUNT: ClassVar[int] = 4
-    """The bytes of the result."""
+    """The number of bytes of the result."""
 
     def __init__(self, parts: Sequence[SSAValue], result_type: Attribute):
         super().__init__(operands=[list(parts)], result_types=[result_type])

@@ -1,8 +1,8 @@
-"""Operations on tensors that have the same rows: one operation, which may go row by row.
+"""Row fusion: one operation that contains several operations on tensors with common rows, to execute row by row.
 
-A row is what belongs to one element of the axes that come first. A softmax, taken apart, is several operations that go
-over all rows; whoever knows that no row needs another one may have all of them for a few rows before the next few. The
-products of an attention have the same rows: a head and a query.
+A row consists of the elements with the same indices along the leading axes. A decomposed softmax is several operations,
+each over all rows; if no row depends on another, all operations can process a few rows before the next few. The
+contractions of an attention have common rows: a head and a query.
 """
 
 import abc
@@ -40,50 +40,51 @@ _Axis = TypeVar("_Axis")
 _Operands = tuple[tuple[SSAValue, AffineMap], ...]
 
 RowAxes: TypeAlias = tuple[int, ...]
-"""The numbers of the axes of rows that an axis of an operand runs along: none, one, or several numbered through."""
+"""The indices of the row axes that an operand axis runs along: none, one, or several linearized ones."""
 
 
 def _real(axes: Sequence[_Axis], value: SSAValue) -> Iterator[tuple[_Axis, int]]:
-    """The items of `axes` for the axes of `value` with more than one element, with their sizes."""
+    """Yields the items of `axes` for the axes of `value` with more than one element, with their sizes."""
     return ((axis, size) for axis, size in zip(axes, sizes_of(value), strict=False) if size != 1)
 
 
 def has_rows_first(value: SSAValue, rows: Sequence[int]) -> bool:
-    """Whether the first axes of more than one element are those of the rows."""
+    """Whether the leading axes with more than one element are the row axes."""
     return [size for size in sizes_of(value) if size != 1][: len(rows)] == list(rows)
 
 
 class MapsElements(abc.ABC):
-    """An operation with one result that says what each element of it needs of the operands, as `linalg` does by maps.
+    """An operation with one result that declares the operand elements that each result element reads, by affine maps.
 
-    On memory the last operand is what the result is written to.
+    On memory, the result is written to the last operand.
     """
 
     @abc.abstractmethod
     def element_maps(self) -> Sequence[AffineMap]:
-        """For each operand, the map from the result's dimensions, followed by others, to the operand's axes."""
+        """Returns, for each operand, the map from the result's dimensions, followed by further ones, to the
+        operand's axes."""
 
 
 @dataclass(frozen=True)
 class RowStep:
-    """A structured operation or another that maps elements, on tensors or on memory, as work on rows."""
+    """A structured operation or another one that maps elements, on tensors or memory, viewed as work on rows."""
 
     op: Operation
     operands: tuple[tuple[SSAValue, AffineMap], ...]
-    """The operands that are read element by element, including those that are overwritten, each with its map."""
+    """The operands that are read elementwise, including those that are overwritten, each with its map."""
 
     target: SSAValue
     """The value that receives the result: an operand, or a new result."""
 
     dims: tuple[int, ...]
-    """Which of its iterators run over the rows."""
+    """The iterators that run over the rows."""
 
     rows: tuple[int, ...]
-    """How many rows there are along each of them."""
+    """The number of rows along each of these iterators."""
 
     @staticmethod
     def of(op: Operation, rows: Sequence[int]) -> "RowStep | None":
-        """`op` where each element that it writes belongs to one of the rows."""
+        """Returns `op` as work on rows; `None` unless each element that it writes belongs to one of the rows."""
         if OVERWRITTEN in op.attributes or (found := _elements_of(op)) is None:
             return None
         operands, target, map_ = found
@@ -95,9 +96,9 @@ class RowStep:
         return RowStep(op, operands, target, dims[: len(rows)], tuple(rows))
 
     def row_axes(self, map_: AffineMap) -> list[RowAxes | None]:
-        """For each axis of an operand the axes of rows that it runs along, `None` for other places that depend on them.
+        """Returns the row axes that each axis of an operand runs along; `None` for other indices that depend on rows.
 
-        An axis runs along several where these are numbered through, as in `d0 * 12 + d1`.
+        An axis runs along several if they are linearized, as in `d0 * 12 + d1`.
         """
         return [self._axes_of(each) for each in map_.results]
 
@@ -112,18 +113,18 @@ class RowStep:
         return axes if axes == tuple(range(first, first + len(axes))) and expression == numbered else None
 
     def is_by_rows(self, value: SSAValue, map_: AffineMap) -> bool:
-        """Whether an operand has all axes of the rows, in their order and before its other ones."""
+        """Whether an operand has all row axes, in order and before its other axes."""
         real = [axis for axes, _ in _real(self.row_axes(map_), value) for axis in (axes or (None,))]
         return real[: len(self.dims)] == list(range(len(self.dims)))
 
     def goes_along(self, value: SSAValue, map_: AffineMap) -> bool:
-        """Return True if the operation iterates over neighboring elements of a row of an operand."""
+        """Whether the operation iterates over adjacent elements of a row of an operand."""
         axes = [axis for axis, _ in _real(map_.results, value)]
         last = axes[-1] if axes else None
         return self.is_by_rows(value, map_) and isinstance(last, AffineDimExpr) and last.position not in self.dims
 
     def fault(self, written: Container[SSAValue]) -> str | None:
-        """Why it can't go row by row together with what writes some tensors; `None` where it can."""
+        """Returns why it cannot run row by row together with the writers of `written`; `None` if it can."""
         for value, map_ in self.operands:
             if None in self.row_axes(map_):
                 return f"reads '{value.type}' at an index computed from the row index"
@@ -139,7 +140,7 @@ class RowStep:
         return None
 
     def _is_at_row(self, op: ExtractOp) -> bool:
-        """Whether a table is read at the number of its row along each axis of the rows, and along no other."""
+        """Whether a table is indexed by the row index along each of the row axes, and by no other row index."""
         numbers = [
             index.owner.dim.value.data if isinstance(index.owner, IndexOp) else None
             for index, _ in _real(op.indices, op.tensor)
@@ -149,7 +150,7 @@ class RowStep:
 
 
 def _elements_of(op: Operation) -> tuple[_Operands, SSAValue, AffineMap] | None:
-    """The operands with their maps, what is written, and the map of that; `None` where `op` does not say them."""
+    """Returns the operands with their maps, the written value, and its map; `None` if `op` does not declare them."""
     if isinstance(op, LinalgStructuredOperation):
         maps = [attribute.data for attribute in op.get_indexing_maps()]
         return (tuple(zip(op.operands, maps, strict=True)), op.outputs[0], maps[-1]) if len(op.outputs) == 1 else None
@@ -161,12 +162,12 @@ def _elements_of(op: Operation) -> tuple[_Operands, SSAValue, AffineMap] | None:
 
 
 def takes_no_time(op: Operation) -> bool:
-    """Whether `op` is nothing but a constant, or a tensor that nobody has written."""
+    """Whether `op` is a constant or an uninitialized tensor."""
     return isinstance(op, EmptyOp) or op.has_trait(ConstantLike, value_if_unregistered=False)
 
 
 def fault_among(ops: Iterable[Operation], rows: Sequence[int], given: Iterable[SSAValue] = ()) -> str | None:
-    """The reason why `ops`, which may overwrite `given`, can't run together row by row; `None` if they can."""
+    """Returns why `ops`, which may overwrite `given`, cannot run together row by row; `None` if they can."""
     written = set(given)
     for op in ops:
         step = RowStep.of(op, rows)
@@ -178,12 +179,12 @@ def fault_among(ops: Iterable[Operation], rows: Sequence[int], given: Iterable[S
 
 
 def _begin(value: SSAValue, steps: Sequence[Operation]) -> tuple[Operation, int | None]:
-    """The first of `steps` that writes the tensor `value` is made of, and the operand that it writes over, if any."""
+    """Returns the first of `steps` that writes the tensor of `value`, and the operand that it overwrites, if any."""
     op = value.owner
     assert isinstance(op, Operation)
     operand = len(op.inputs) if isinstance(op, LinalgStructuredOperation) else None
     before = None if operand is None else op.operands[operand].owner
-    # What is summed up begins with what is filled.
+    # A reduction starts from its filled initial value.
     return (op, operand) if operand is None or before not in steps else _begin(op.operands[operand], steps)
 
 
@@ -192,9 +193,10 @@ class RowFusionOp(IRDLOperation):
     """A sequence of operations, none of which reads another row of a tensor that an earlier one wrote.
 
     The operations are structured, or map elements (`MapsElements`), as contractions do. `rows` are the sizes of the
-    axes that run over the rows: the first axes, apart from those of size 1, of all tensors that are written inside.
-    Each result starts as one of `outs`, which is an argument of the region. Other tensors that are written inside have
-    no uses after this operation. On memory, it becomes a loop over a few rows at a time.
+    row axes: the leading axes, apart from those of size 1, of all tensors that are written inside. Each result starts
+    as
+    one of `outs`, which is an argument of the region. Other tensors that are written inside have no uses outside. On
+    memory, the operation becomes a loop over a few rows at a time.
     """
 
     name = "kernel.row_fusion"
@@ -220,17 +222,17 @@ class RowFusionOp(IRDLOperation):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The number of rows along each axis of rows."""
+        """The number of rows along each row axis."""
         return integer_list(self.rows)
 
     @property
     def steps(self) -> list[Operation]:
-        """The operations inside that compute."""
+        """The computing operations in the region."""
         return [op for op in self.body.block.ops if not isinstance(op, YieldOp) and not takes_no_time(op)]
 
     @classmethod
     def around(cls, steps: Sequence[Operation], rows: Sequence[int]) -> "RowFusionOp":
-        """Put operations that stand in one block, in their order, into a new one in the place of the last."""
+        """Moves operations of one block, in order, into a new row fusion at the position of the last one."""
         place = Block()
         block, last = steps[-1].parent, steps[-1]
         assert block is not None
@@ -261,7 +263,7 @@ class RowFusionOp(IRDLOperation):
         return made
 
     def dissolve(self) -> list[Operation]:
-        """Replace this operation with the operations in its region, and return them."""
+        """Replaces this operation by the operations in its region, and returns them."""
         steps, end = self.steps, self.body.block.last_op
         assert end is not None
         Rewriter.inline_block(self.body.block, InsertPoint.before(self), self.outs)

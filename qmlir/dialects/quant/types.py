@@ -29,9 +29,9 @@ from qmlir.dialects.quant import syntax
 from qmlir.dialects.quant.syntax import MAX_STORAGE_BITS
 from qmlir.ir.builtin_types import Codes, SmallFloat
 
-# What every quantized type is, and the granularity of uniform types: per tensor, axis or block.
+# The base of quantized types, and the granularity of uniform types: per tensor, axis or block.
 #
-# Scales are kept as the bytes of f64, so that a type of thousands of channels is built, compared and hashed in
+# Scales are stored as the bytes of f64, so that a type with thousands of channels is built, compared and hashed in
 # microseconds. Each is checked against the range of the expressed type, as upstream does.
 
 _FLOAT_DTYPES: dict[str, npt.DTypeLike] = {
@@ -61,28 +61,28 @@ def _positive_range(dtype: npt.DTypeLike) -> tuple[float, float]:
 _SCALE_LIMITS: dict[str, tuple[float, float]] = {
     name: _positive_range(dtype) for name, dtype in _FLOAT_DTYPES.items()
 } | {"tf32": (2.0**-136, (2 - 2.0**-10) * 2.0**127)}
-"""Smallest and largest positive value of an expressed type: the range that upstream accepts for a scale."""
+"""The smallest and largest positive value of an expressed type: the range that upstream accepts for a scale."""
 
 _ANY_POSITIVE = (5e-324, 1.7976931348623157e308)
 
 
 def verify_expressed(expressed: Attribute) -> None:
-    """Check that the values expressed are floats."""
+    """Raises `VerifyException` unless the expressed type is a float type."""
     if not isinstance(expressed, AnyFloat):
         raise VerifyException(f"expressed type must be floating point, but got '{expressed}'")
 
 
 class QuantizedType(ParametrizedAttribute, TypeAttribute):
-    """What every type of the dialect has: the float type that its values express."""
+    """Common base of the types of the dialect, with the float type that their values express."""
 
     @property
     @abstractmethod
     def expressed_type(self) -> AnyFloat | None:
-        """The float type of the real values; `None` where an `any` type leaves it open."""
+        """The float type of the real values; `None` if an `any` type leaves it open."""
 
 
 class Granularity(StrEnum):
-    """How many parameters a uniform type has."""
+    """The granularity of a uniform type's parameters."""
 
     TENSOR = "tensor"
     AXIS = "axis"
@@ -94,7 +94,7 @@ def _ints(values: Sequence[int]) -> ArrayAttr[IntAttr]:
 
 
 def _has_scale(expressed: Attribute, scales: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Where a scale lies in the range of the expressed type; NaN does not."""
+    """Returns a mask of the scales in the range of the expressed type; NaN is not."""
     low, high = _SCALE_LIMITS.get(expressed.name, _ANY_POSITIVE)
     return (scales >= low) & (scales <= high)
 
@@ -107,12 +107,12 @@ def _verify_scales(scales: npt.NDArray[np.float64], expressed: Attribute) -> Non
 
 
 def at_place(place: tuple[int, ...]) -> str:
-    """The place of a parameter among many, for a message."""
+    """Returns the index of a parameter among several, for a message; empty for a single one."""
     return f", at {list(place)}" if place else ""
 
 
 def _rounded_to(expressed: Attribute, scales: Any) -> Any:
-    """Positive scales rounded to the expressed type, ties to even; types wider than f64 change nothing."""
+    """Rounds positive scales to the expressed type, ties to even; types wider than f64 change nothing."""
     if expressed.name in _FLOAT_DTYPES:
         return scales.astype(_FLOAT_DTYPES[expressed.name]).astype("<f8")
     if expressed.name == "tf32":  # no NumPy type: 11 significant bits, down to the smallest subnormal
@@ -130,10 +130,10 @@ def uniform_parameters(
     scales: npt.ArrayLike,
     zero_points: npt.ArrayLike,
 ) -> list[Attribute]:
-    """The parameters of a uniform type, in order: those of its storage, the layout, scales and zero points."""
+    """Returns the parameters of a uniform type, in order: those of its storage, the layout, scales and zero points."""
     scale_array = np.asarray(scales, dtype="<f8")
     if granularity is Granularity.BLOCK:
-        # Upstream keeps the scales of blocks in the expressed type, all others in f64, and checks them before.
+        # Upstream stores the scales of blocks in the expressed type and all others in f64, and checks them before.
         _verify_scales(scale_array, expressed)
         scale_array = _rounded_to(expressed, scale_array)
     zero_point_array = np.broadcast_to(np.asarray(zero_points, dtype="<i8"), scale_array.shape)
@@ -153,7 +153,7 @@ class UniformType(QuantizedType):
     """A quantized type with scales: `real = scale * (stored - zero_point)`."""
 
     storage: Any
-    """The type of what is stored: an integer, or a float of 8 bits or fewer."""
+    """The type of the stored values: an integer, or a float of 8 bits or fewer."""
 
     expressed: Attribute
     granularity_name: StringAttr
@@ -174,14 +174,14 @@ class UniformType(QuantizedType):
 
     @abstractmethod
     def along(self, axis: int) -> "UniformType":
-        """The per-axis type with its parameters along another axis, as after a transpose."""
+        """Returns the per-axis type with its parameters along another axis, as after a transpose."""
 
     @abstractmethod
     def permuted(self, order: Sequence[int]) -> "UniformType":
-        """The per-block type after a transpose: axis `i` of the blocks is axis `order[i]` of these."""
+        """Returns the per-block type after a transpose: axis `i` of the result is axis `order[i]` of this type."""
 
     def permuted_blocks(self, order: Sequence[int]) -> dict[int, int]:
-        """The sizes of the blocks after that transpose, by axis."""
+        """Returns the block sizes by axis after such a transpose."""
         return dict(sorted(zip(map(list(order).index, self.axes), self.block_sizes, strict=True)))
 
     @property
@@ -218,13 +218,13 @@ class UniformType(QuantizedType):
 
     @property
     def parameter_shape(self) -> tuple[int, ...]:
-        """The shape of `scales`."""
+        """The shape of the array `scales`."""
         return tuple(size.data for size in self.parameter_shape_list)
 
     def verify_layout(self) -> None:
-        """Check the axes, the sizes of blocks and the scales."""
+        """Verifies the axes, the block sizes and the scales."""
         verify_expressed(self.expressed)
-        # Upstream keeps an axis in 32 bits, and a block size in 64.
+        # Upstream stores an axis in 32 bits, and a block size in 64.
         for axis in self.axes:
             if not 0 <= axis < 1 << 31:
                 raise VerifyException(f"illegal quantized dimension: {axis}")
@@ -236,7 +236,7 @@ class UniformType(QuantizedType):
         _verify_scales(self.scales, self.expressed)
 
     def print_layout(self, printer: Printer) -> None:
-        """Print everything after the storage."""
+        """Prints everything after the storage type."""
         printer.print_string(":")
         printer.print_attribute(self.expressed)
         match self.granularity:
@@ -252,16 +252,16 @@ class UniformType(QuantizedType):
         printer.print_string(syntax.parameter_text(self.scales, self.zero_points, rounded))
 
     def _as_read(self, scales: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """What reading makes of the scales of blocks: NaN where it refuses one, before it rounds."""
+        """Returns block scales as the parser would read them: rounded, or NaN if it rejects one."""
         return np.where(_has_scale(self.expressed, scales), _rounded_to(self.expressed, scales), np.nan)
 
 
 # The types of the `quant` dialect: `any`, `calibrated` and `uniform`, as upstream MLIR defines them.
 #
 # `real = scale * (stored - zero_point)`. A uniform type has one scale (per tensor), one for each index of an axis
-# (per axis), or one for each block of several axes (sub-channel). What is stored is an integer
-# (`UniformQuantizedType`) or a float of 8 bits or fewer (`UniformFloatType`): two classes, as arithmetic on stored
-# integers is wrong on floats, and one name in the text.
+# (per axis), or one for each block of several axes (sub-channel). Stored values are integers (`UniformQuantizedType`)
+# or floats of 8 bits or fewer (`UniformFloatType`). These are separate classes with one name in the text, because
+# arithmetic on stored integers would be wrong on floats.
 
 __all__ = [
     "AnyQuantizedType",
@@ -278,12 +278,12 @@ __all__ = [
 
 
 def storage_limits(storage: IntegerType) -> tuple[int, int]:
-    """Smallest and largest value of a storage type: signless counts as signed."""
+    """Returns the smallest and largest value of a storage type; signless counts as signed."""
     return integer_limits(storage.width.data, is_signed=storage.signedness.data is not Signedness.UNSIGNED)
 
 
 class StoredType(QuantizedType):
-    """A quantized type whose values are stored as integers inside a stated range."""
+    """A quantized type whose values are stored as integers within declared limits."""
 
     storage: IntegerType
     storage_minimum: IntAttr
@@ -296,7 +296,7 @@ class StoredType(QuantizedType):
 
     @property
     def is_signed(self) -> bool:
-        """Whether the storage type is signed (signless storage is)."""
+        """Whether the storage type is signed; signless counts as signed."""
         return self.storage.signedness.data is not Signedness.UNSIGNED
 
     @property
@@ -327,7 +327,7 @@ class StoredType(QuantizedType):
 
 
 def _storage_parameters(storage: IntegerType, limits: tuple[int, int] | None) -> list[Attribute]:
-    # Upstream prints si8 as i8: the two are one storage type, kept signless.
+    # Upstream prints si8 as i8: they are one storage type, represented as signless.
     if storage.signedness.data is Signedness.SIGNED:
         storage = IntegerType(storage.width.data)
     low, high = storage_limits(storage) if limits is None else limits
@@ -382,7 +382,7 @@ class CalibratedQuantizedType(QuantizedType):
 
     @staticmethod
     def of(minimum: float, maximum: float, expressed: AnyFloat) -> "CalibratedQuantizedType":
-        """The type of values of type `expressed` with the observed range `[minimum, maximum]`."""
+        """Returns the type of values of type `expressed` with the observed range `[minimum, maximum]`."""
         limits = np.array([minimum, maximum], dtype="<f8")
         return CalibratedQuantizedType(expressed, BytesAttr(limits.tobytes()))
 
@@ -393,17 +393,17 @@ class CalibratedQuantizedType(QuantizedType):
 
     @property
     def minimum(self) -> float:
-        """The observed minimum."""
+        """The minimum of the observed range."""
         return float(np.frombuffer(self.limits.data, dtype="<f8")[0])
 
     @property
     def maximum(self) -> float:
-        """The observed maximum."""
+        """The maximum of the observed range."""
         return float(np.frombuffer(self.limits.data, dtype="<f8")[1])
 
     def verify(self) -> None:
         verify_expressed(self.expressed)
-        # As upstream, infinite limits are accepted: the pass that derives parameters names the value. NaN is not.
+        # As upstream, infinite limits are accepted: the pass that derives parameters reports the value. NaN is not.
         if not self.minimum < self.maximum:
             raise VerifyException(f"illegal min and max: ({self.minimum}:{self.maximum})")
 
@@ -450,7 +450,7 @@ class UniformQuantizedType(UniformType, StoredType):
         zero_point: int = 0,
         limits: tuple[int, int] | None = None,
     ) -> "UniformQuantizedType":
-        """One scale and one zero point for all values."""
+        """Returns the type with one scale and zero point for all values."""
         parameters = _storage_parameters(storage, limits)
         return cls.new(uniform_parameters(parameters, expressed, Granularity.TENSOR, (), (), scale, zero_point))
 
@@ -464,7 +464,7 @@ class UniformQuantizedType(UniformType, StoredType):
         zero_points: npt.ArrayLike = 0,
         limits: tuple[int, int] | None = None,
     ) -> "UniformQuantizedType":
-        """One scale and one zero point for each index of `axis`; `scales` has shape `[channels]`."""
+        """Returns the type with one scale and zero point for each index of `axis`; `scales` has shape `[channels]`."""
         parameters = _storage_parameters(storage, limits)
         return cls.new(uniform_parameters(parameters, expressed, Granularity.AXIS, (axis,), (1,), scales, zero_points))
 
@@ -478,10 +478,10 @@ class UniformQuantizedType(UniformType, StoredType):
         zero_points: npt.ArrayLike = 0,
         limits: tuple[int, int] | None = None,
     ) -> "UniformQuantizedType":
-        """One scale and one zero point for each block; `block_sizes` maps an axis to the size of its blocks.
+        """Returns the type with one scale and zero point for each block; `block_sizes` maps an axis to its block size.
 
-        `scales` has a dimension for each axis of the tensor: the number of blocks along it, 1 for an axis that
-        is not named.
+        `scales` has a dimension for each axis of the tensor: the number of blocks along it, 1 for an axis without
+        blocks.
         """
         parameters = _storage_parameters(storage, limits)
         axes, sizes = tuple(block_sizes), tuple(block_sizes.values())
@@ -489,7 +489,7 @@ class UniformQuantizedType(UniformType, StoredType):
 
     @classmethod
     def new(cls, params: Sequence[Attribute]) -> Any:
-        """The type of these parameters, which a text may give with floats as storage: then it is `UniformFloatType`."""
+        """Creates the type; with a float storage, as parsed from text, a `UniformFloatType`."""
         return super().new(params) if isinstance(params[0], IntegerType) else UniformFloatType.new(params)
 
     @property
@@ -502,7 +502,7 @@ class UniformQuantizedType(UniformType, StoredType):
         return int(self.zero_points.item())
 
     def with_scales(self, scales: npt.ArrayLike) -> "UniformQuantizedType":
-        """This type with other scales, of the same shape."""
+        """Returns this type with other scales of the same shape."""
         held = BytesAttr(np.asarray(scales, "<f8").reshape(self.scales.shape).tobytes())
         return type(self).new([held if each is self.scale_bytes else each for each in self.parameters])
 
@@ -573,9 +573,10 @@ class UniformQuantizedType(UniformType, StoredType):
 
 @irdl_attr_definition
 class UniformFloatType(UniformType):
-    """`!quant.uniform<f8E4M3FN:f32, 0.5>`: `real = scale * stored`, the stored value a float of 8 bits or fewer.
+    """`!quant.uniform<f8E4M3FN:f32, 0.5>`: `real = scale * stored`, with stored values that are floats of at most 8
+    bits.
 
-    There is no zero point. What is beyond the largest stored value saturates.
+    There is no zero point. Values beyond the largest stored value saturate.
     """
 
     name = "quant.uniform"
@@ -597,9 +598,9 @@ class UniformFloatType(UniformType):
         granularity: Granularity = Granularity.TENSOR,
         block_sizes: dict[int, int] | None = None,
     ) -> "UniformFloatType":
-        """The type with these scales, in the shapes that `UniformQuantizedType` has for each granularity.
+        """Returns the type with these scales, in the shapes of `UniformQuantizedType` for each granularity.
 
-        `block_sizes` maps an axis to the size of its blocks: of a per-axis type its one axis to 1.
+        `block_sizes` maps an axis to its block size; for a per-axis type, it maps the axis to 1.
         """
         axes = block_sizes or {}
         parameters = uniform_parameters([storage], expressed, granularity, tuple(axes), tuple(axes.values()), scales, 0)
@@ -633,5 +634,5 @@ class UniformFloatType(UniformType):
 
 
 def holds_nan(quantized: QuantizedType) -> bool:
-    """Whether NaN can be stored: no integer stands for it, most small floats have one."""
+    """Whether NaN can be stored: no integer represents it, but most low-precision floats do."""
     return isinstance(quantized, UniformFloatType) and Codes.of(quantized.storage.SEMANTICS).nan is not None

@@ -1,6 +1,6 @@
-"""Einstein sums, operand after operand: what only one operand has is summed first, then pairs are matrix products.
+"""Lowering of Einstein sums, operand by operand: labels of a single operand are summed first, pairs are contracted.
 
-Labels are the axes: `...` stands for labels of its own, counted from the last axis, whose sizes broadcast.
+Axes have labels; `...` stands for separate labels, counted from the last axis, whose sizes broadcast.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,12 +26,12 @@ from qmlir.ir.builtin_types import element_of, shape_of
 Labels = tuple[str, ...]
 
 LARGEST = (1 << 63) - 1
-"""The largest sum of quantized values."""
+"""The limit of a sum of quantized values."""
 
 
 @dataclass(frozen=True)
 class _Term:
-    """A tensor with a label for each of its axes, all of them different, none of size 1 that broadcasts."""
+    """A tensor with a distinct label for each of its axes, none of which is broadcast."""
 
     value: SSAValue
     labels: Labels
@@ -55,16 +55,16 @@ def _from_last(label: str) -> int:
 
 @dataclass(frozen=True)
 class _Sums:
-    """Where to build, the sizes of the labels, and whether integers have no sign."""
+    """The insertion point, the sizes of the labels, and the signedness of integers."""
 
     at: Lowering
     sizes: dict[str, int]
     computing: Attribute
-    """The type that intermediate tensors have."""
+    """The element type of intermediate tensors."""
     unsigned: bool
 
     def _mapped(self, term: _Term, over: Labels) -> AffineMap:
-        """From iterators over the labels `over` to a term."""
+        """Returns the map from iterators over the labels `over` to the axes of a term."""
         places = [
             AffineExpr.dimension(over.index(label)) if size == self.sizes[label] else AffineExpr.constant(0)
             for label, size in zip(term.labels, shape_of(term.value), strict=True)
@@ -72,7 +72,7 @@ class _Sums:
         return AffineMap(len(over), 0, tuple(places))
 
     def combined(self, terms: Sequence[_Term], kept: Labels, element: Attribute) -> SSAValue:
-        """The sum over all labels but `kept` of the products of the terms."""
+        """Returns the products of the terms, summed over all labels except `kept`."""
         given = {
             label: None
             for term in terms
@@ -113,7 +113,7 @@ class _Sums:
 
 
 def _alone(sums: _Sums, term: _Term, needed: Callable[[str], bool]) -> _Term:
-    """A term without the labels that no other term needs, without diagonals, and without sizes that broadcast."""
+    """Reduces a term to the labels that other terms need, without diagonals and broadcast sizes."""
     full = {label for label, size in zip(term.labels, shape_of(term.value), strict=True) if size == sums.sizes[label]}
     kept = tuple(dict.fromkeys(label for label in term.labels if needed(label) and label in full))
     if kept == term.labels:
@@ -122,7 +122,7 @@ def _alone(sums: _Sums, term: _Term, needed: Callable[[str], bool]) -> _Term:
 
 
 def _as_one_type(sums: _Sums, terms: Sequence[_Term]) -> list[_Term]:
-    """Two terms with elements of one type, that in which is computed where they differ."""
+    """Returns two terms with equal element types, converted to the computing type if they differ."""
     if len({element_of(term.value) for term in terms}) == 1:
         return list(terms)
     return [
@@ -134,7 +134,7 @@ def _as_one_type(sums: _Sums, terms: Sequence[_Term]) -> list[_Term]:
 
 
 def _pair(sums: _Sums, terms: Sequence[_Term], kept: Labels) -> _Term:
-    """The product of two terms, summed over the labels that are not `kept`: a matrix product where there are any."""
+    """Multiplies two terms and sums over labels that are not `kept`; by a matrix product if there are any."""
     left, right = _as_one_type(sums, terms)
     shared = [label for label in left.labels if label in right.labels]
     summed = [label for label in shared if label not in kept]
@@ -154,21 +154,21 @@ def _pair(sums: _Sums, terms: Sequence[_Term], kept: Labels) -> _Term:
 
 
 def _matrix(sums: _Sums, term: _Term, parts: tuple[Sequence[str], Sequence[str], Sequence[str]]) -> SSAValue:
-    """A term as `[batch, rows, terms]`."""
+    """Returns a term as `[batch, rows, terms]`."""
     order = [term.labels.index(label) for part in parts for label in part]
     shape = [prod(sums.sizes[label] for label in part) for part in parts]
     return sums.at.reshape(sums.at.transpose(term.value, order), shape)
 
 
 def _centred(at: Lowering, value: SSAValue, wide: IntegerType) -> SSAValue:
-    """The exact integers `q - z` of a quantized operand."""
+    """Returns the exact integers `q - z` of a quantized operand."""
     shape = shape_of(value)
     reading = quantized.centred(at, value, AffineMap.identity(len(shape)))
     return at.compute(reading.inputs, shape, wide, lambda *scalars: reading.read(scalars).to(wide))
 
 
 def _rescaled(op: ops.EinsumOp, at: Lowering) -> Sequence[SSAValue]:
-    """Of quantized values: the sum of the products of `q - z` in 64 bits, requantized."""
+    """Lowers a sum of quantized values: the products of `q - z` are summed in 64 bits and requantized."""
     elements = [element for value in op.inputs if (element := quantized.uniform_element(at, value)) is not None]
     wide = IntegerType(16 if max(element.bits for element in elements) < 16 else 64)
     scales = [np.float32(element.scale) for element in elements]
@@ -194,7 +194,7 @@ def _einsum(op: ops.EinsumOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def _sizes(op: ops.EinsumOp) -> dict[str, int]:
-    """The size of each label."""
+    """Returns the size of each label."""
     sizes: dict[str, int] = {}
     for term, value in zip(op.parsed.operands, op.inputs, strict=True):
         shape = shape_of(value)
@@ -204,7 +204,7 @@ def _sizes(op: ops.EinsumOp) -> dict[str, int]:
 
 
 def _summed(op: ops.EinsumOp, at: Lowering, values: Sequence[SSAValue], element: Attribute) -> SSAValue:
-    """The sum that the equation states, of plain values, in elements of one type."""
+    """Lowers the sum of plain values, in elements of one type."""
     equation = op.parsed
     operands = [_labels(term, len(shape_of(value))) for term, value in zip(equation.operands, values, strict=True)]
     result, sizes = _result_labels(equation, operands), _sizes(op)

@@ -1,6 +1,6 @@
-"""Quantized operands and results: stored integers to exact integers `q - z` with a scale, and back.
+"""Conversion of quantized operands and results: stored integers to exact integers `q - z` with a scale, and back.
 
-Every family computes between `centred` and `rescaled`; what has no integer arithmetic of its own goes `through_float`.
+All families compute between `centred` and `rescaled`; operations without integer arithmetic use `through_float`.
 """
 
 from collections.abc import Sequence
@@ -26,14 +26,14 @@ from qmlir.ir.evaluation import Evaluator, operand_groups
 
 
 def uniform(element: Attribute) -> UniformQuantizedType:
-    """`element`, which has a scale. Raises for `!quant.any`, whose scale is not known."""
+    """Returns `element` as a uniform quantized type. Raises `InterpretationError` for other types."""
     if not isinstance(element, UniformQuantizedType):
         raise InterpretationError(f"cannot compute with '{element}': expected a uniform quantized type")
     return element
 
 
 def uniform_of(value: SSAValue) -> UniformQuantizedType:
-    """The uniform element type of a tensor value."""
+    """Returns the uniform element type of a tensor value."""
     return uniform(element_of(value))
 
 
@@ -44,29 +44,30 @@ def is_quantized(value: SSAValue) -> bool:
 
 @dataclass(frozen=True)
 class Centred:
-    """Exact integers `q - z` in int64, and their f32 scales in a shape that broadcasts against them."""
+    """Exact integers `q - z` in int64, and their f32 scales in a shape that broadcasts to them."""
 
     integers: npt.NDArray[np.int64]
     scale: npt.NDArray[np.float32]
 
 
 def centred(value: SSAValue, stored: Array) -> Centred:
-    """The stored integers of `value` without their zero point."""
+    """Returns the stored integers of `value` without their zero point, and their scales."""
     scales, zero_points = broadcast_parameters(uniform_of(value), stored.shape)
     return Centred(np.asarray(stored.astype(np.int64) - zero_points), np.asarray(scales, np.float32))
 
 
 def requantization_of(op: NnOp) -> tuple[Mode, Ties]:
-    """How `op` requantizes, and where a shift rounds what lies half-way."""
+    """Returns the requantization mode of `op`, and the rounding of ties by a shift."""
     attribute = op.requantize
     return (Mode.F32, Ties.EVEN) if attribute is None else (attribute.mode, attribute.ties)
 
 
 def rescaled(op: NnOp, integers: Array, scale: npt.ArrayLike, count: npt.ArrayLike = 1) -> Array:
-    """The stored result of `op` for exact integers of f32 scale `scale`: one requantization, saturated.
+    """Requantizes exact integers of f32 scale `scale` to the stored result of `op`, with saturation.
 
-    The integers of a mean are sums of `count` elements. Raises where the mode of the requantization does not express
-    the ratio of the scales.
+    For a mean, the integers are sums of `count` elements. Raises `ValueError` if the mode cannot express the ratio of
+    the
+    scales.
     """
     element = uniform_of(op.results[0])
     output_scale, zero_point = broadcast_parameters(element, integers.shape)
@@ -86,7 +87,7 @@ def _dequantized(values: Sequence[SSAValue], argument: Any) -> Any:
 
 
 def through_float(evaluator: Evaluator) -> Evaluator:
-    """`evaluator`, of floats, between `quant.dcast` of quantized operands and `quant.qcast` of quantized results."""
+    """Wraps a float `evaluator` in `quant.dcast` of quantized operands and `quant.qcast` of quantized results."""
 
     def quantized(op: IRDLOperation, *arguments: Any) -> tuple[Array, ...]:
         groups = [values for _, _, values in operand_groups(op)]
@@ -105,9 +106,9 @@ _fractions = np.frompyfunc(lambda scale, integer: Fraction(scale) * integer, 2, 
 
 
 def exact_reals(value: SSAValue, stored: Array) -> Array:
-    """The real values of a quantized tensor, exact: in f64 where it holds them, as Python's fractions elsewhere.
+    """Returns the exact real values of a quantized tensor: in f64 if it holds them, otherwise as Python fractions.
 
-    An f32 scale has 24 significant bits: its product with an integer below 2^29 has 53, which are those of f64.
+    An f32 scale has 24 significant bits: its product with an integer below 2^29 has 53, which fit f64.
     """
     element = uniform_of(value)
     scales, zero_points = broadcast_parameters(element, stored.shape)

@@ -1,4 +1,4 @@
-"""What expanding, tiling, padding and masking compute, on stored values of any kind."""
+"""Evaluation of broadcasts, tiling, padding and triangular masks, on stored values of any kind."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from qmlir.ir.evaluation import Evaluator
 
 
 def stored_zeros(value: SSAValue, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """What stands for 0 in a tensor of `shape` with the elements of `value`: the zero point where it is quantized."""
+    """Returns a tensor of zeros for the elements of `value`: of zero points if it is quantized."""
     element = element_of(value)
     if not isinstance(element, UniformQuantizedType):
         return np.zeros(shape, dtype)

@@ -1,8 +1,8 @@
-"""What rules of gradients are made of: operations added after the forward ones.
+"""Building blocks of gradient rules, which add operations after the forward ones.
 
-A rule is a function `(at, op, *gradients)`. It takes the gradients of the results of `op`, `None` for a result that
-nothing depends on (an operation of one result always has its gradient), and returns a gradient for each operand:
-`None` for one that is 0 everywhere. The gradient of a value has its shape and its plain element type.
+A rule is a function `(at, op, *gradients)`. It takes the gradients of the results of `op`, `None` for a result without
+users (an operation with one result always has its gradient), and returns a gradient for each operand: `None` if it is
+0 everywhere. The gradient of a value has its shape and its plain element type.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from qmlir.registry.faults import RAISED, one_line
 
 Gradients = Sequence[SSAValue | None]
 Rule = Callable[..., Gradients]
-"""`rule(at, op, *gradients)`, see above."""
+"""A gradient rule `rule(at, op, *gradients)`; see the module docstring."""
 
 
 @dataclass(frozen=True)
 class Backward(Site):
-    """Adds the operations of the gradient of `op`, which stand for its nodes in the role `gradient`."""
+    """Adds the gradient operations of `op`, whose origins are those of `op` with the role `gradient`."""
 
     ROLE: ClassVar[str] = "gradient"
 
     wanted: Container[SSAValue] = ()
-    """The values whose gradients are asked for."""
+    """The values whose gradients are required."""
 
     def error(self, message: str) -> DiagnosticError:
         return op_error(self.op, f"cannot be differentiated: {message}")
 
     def reduced(self, gradient: SSAValue, operand: SSAValue, others: Sequence[Sequence[int]] = ()) -> SSAValue:
-        """`gradient` summed where `operand` was broadcast, together with tensors of the shapes `others`.
+        """Sums `gradient` over the axes along which `operand` was broadcast, together with shapes `others`.
 
-        Raises `DiagnosticError` where that depends on an open size.
+        Raises `DiagnosticError` if the axes depend on a dynamic size.
         """
         wide = shape_of(gradient)
         added = len(wide) - len(shape_of(operand))
@@ -57,7 +57,7 @@ class Backward(Site):
                 axes.append(axis)
         summed = [*range(added), *axes]
         if len(summed) == len(wide) > 1:
-            # A sum of everything is one chain of additions; those of channels first are independent of each other.
+            # A full sum is a single chain of additions; sums over channels first are independent of each other.
             kept = 1 if len(wide) > 3 else len(wide) - 1
             gradient = self.sum(gradient, [axis for axis in summed if axis != kept], keep_dims=True)
             summed = [kept]
@@ -78,10 +78,11 @@ def formula(function: Callable[[Term, Term, Term, float], Terms], name: str, /) 
 @overload
 def formula(function: Callable[[Term, Term, Term, float, float], Terms], name: str, other: str, /) -> Rule: ...
 def formula(function: Callable[..., Terms], *properties: str) -> Rule:
-    """The rule of an elementwise operation by `function(g, *operands, result, *numbers)`, all but the last terms.
+    """Returns the rule of an elementwise operation from `function(g, *operands, result, *numbers)` on terms.
 
-    `g` is the gradient of the result; the function gives that of the operand, or of each of several. Numbers are the
-    values of `properties`. Operands may have been broadcast.
+    `g` is the gradient of the result; the function returns that of each operand. Numbers are the values of
+    `properties`.
+    Operands may have been broadcast.
     """
 
     def rule(at: Backward, op: Operation, gradient: SSAValue) -> Gradients:
@@ -99,12 +100,12 @@ def formula(function: Callable[..., Terms], *properties: str) -> Rule:
 
 
 def nothing(at: Backward, op: Operation, *gradients: SSAValue | None) -> Gradients:
-    """The rule of an operation whose results do not change where its operands do, but for jumps."""
+    """The rule of a piecewise constant operation: all gradients are 0."""
     return [None] * len(op.operands)
 
 
 def refusing(reason: str) -> Rule:
-    """The rule of an operation that is not differentiated, and why."""
+    """Returns the rule of an operation that cannot be differentiated; it raises an error with the reason."""
 
     def refuse(at: Backward, op: Operation, *gradients: SSAValue | None) -> Gradients:
         raise at.error(reason)
@@ -113,7 +114,8 @@ def refusing(reason: str) -> Rule:
 
 
 def first_only(rule: Callable[..., SSAValue]) -> Rule:
-    """The rule of an operation whose first operand alone has a gradient, which `rule(at, op, *gradients)` gives."""
+    """Returns the rule of an operation whose first operand alone has a gradient, computed by `rule(at, op,
+    *gradients)`."""
 
     def padded(at: Backward, op: Operation, *gradients: SSAValue | None) -> Gradients:
         return [rule(at, op, *gradients), *[None] * (len(op.operands) - 1)]
@@ -122,12 +124,12 @@ def first_only(rule: Callable[..., SSAValue]) -> Rule:
 
 
 def is_differentiable(value: SSAValue) -> bool:
-    """Whether a value is a tensor of floats that are computed with."""
+    """Whether a value is a tensor of arithmetic floats."""
     return ranked_tensor(value.type) is not None and kind_of(element_of(value)) is Kind.FLOAT
 
 
 def guarded_rule(hook: Hook) -> Rule:
-    """The rule of a package, whose gradients are checked: one for each operand, of its shape and element type."""
+    """Wraps a package's rule to check its gradients: one for each operand, of its shape and element type."""
 
     def guarded(at: Backward, op: Operation, *given: SSAValue | None) -> Gradients:
         def wrong(message: str, error: BaseException | None = None) -> DiagnosticError:

@@ -1,8 +1,8 @@
-"""Unification of a template, the parts of a composite, with operations of a module, from the results upwards.
+"""Unification of a template, the parts of a composite, with operations of a module, from the results upward.
 
-Operations correspond where their classes, properties, shapes and operands do; the operands of a commutative operation
-may be the other way round, and the walk goes back to the last such choice where it fails. No recursion: an unrolled
-layer is as deep as its sequence is long.
+Operations match if their classes, properties, shapes and operands do. The operands of a commutative operation may be
+swapped; on failure, the walk backtracks to the last such choice. It is iterative, because an unrolled layer is as
+deep as its sequence is long.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,15 +15,15 @@ from qmlir.dialects.nn.elementwise.ops import AddOp, EqualOp, MaxOp, MinOp, MulO
 COMMUTATIVE = (AddOp, MulOp, MinOp, MaxOp, EqualOp)
 
 Pair = tuple[SSAValue, SSAValue]
-"""A value of the template, and one of the module."""
+"""A value of the template, and a value of the module."""
 
 Held = tuple[SSAValue, SSAValue | None]
-"""A value of the template that only moves a placeholder's elements, and the constant in its place; `None` for zeros."""
+"""A template value that only moves a placeholder's elements, and the constant that matches it; `None` for zeros."""
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Why two operations or values are not the same, and how much was the same before."""
+    """Why two operations or values don't match, and how deep the match succeeded."""
 
     reason: str
     depth: int = 0
@@ -31,10 +31,10 @@ class Mismatch:
 
 @dataclass
 class Unification:
-    """What corresponds to what."""
+    """The correspondence between values and operations of a template and a module."""
 
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    """From the values of the template, its placeholders included."""
+    """Maps the values of the template, including placeholders."""
 
     operations: dict[Operation, Operation] = field(default_factory=dict[Operation, Operation])
     held: list[Held] = field(default_factory=list[Held])
@@ -42,15 +42,15 @@ class Unification:
 
 @dataclass(frozen=True)
 class Rules:
-    """What counts as the same; each gives the difference, or `None`."""
+    """The criteria of a match; each comparison returns the difference, or `None`."""
 
     compare_values: Callable[[SSAValue, SSAValue], str | None]
     compare_operations: Callable[[Operation, Operation], str | None]
     is_free: Callable[[SSAValue], bool]
-    """Whether a value of the template is a placeholder, which any value of the module may stand for."""
+    """Whether a template value is a placeholder, which matches any value of the module."""
 
     held_by: Callable[[SSAValue, SSAValue], Sequence[Held]] = lambda template, value: ()
-    """The placeholders whose elements a constant of the module holds, where it stands for values that are moved."""
+    """Returns the placeholders whose elements a constant of the module holds, if it matches moved values."""
 
 
 Pending = tuple[Pair, "Pending"] | None
@@ -64,7 +64,7 @@ def _pushed(pending: Pending, pairs: Iterable[Pair]) -> Pending:
 
 @dataclass
 class _Walk:
-    """One unification under way, with what it takes to go back."""
+    """A unification in progress, with the state for backtracking."""
 
     rules: Rules
     found: Unification
@@ -86,7 +86,7 @@ class _Walk:
         self.trail.append(template)
 
     def match(self, template: SSAValue, value: SSAValue, pending: Pending) -> Pending | str:
-        """What is left to match, or what is not the same."""
+        """Returns the pairs that remain to be matched, or the difference."""
         if template in self.found.values:
             same = self.found.values[template] is value
             return pending if same else "its parts read different values"
@@ -123,7 +123,7 @@ class _Walk:
         return _pushed(pending, zip(mine.operands, other.operands, strict=True))
 
     def _may_match(self, template: SSAValue, value: SSAValue) -> bool:
-        """Whether a look at two values alone leaves them the same: it spares attempts, and reasons that mislead."""
+        """Whether a local comparison admits the match of two values; saves attempts, and avoids misleading reasons."""
         if template in self.found.values or template is value:
             return self.found.values.get(template, template) is value
         if self.rules.compare_values(template, value) is not None:
@@ -150,7 +150,7 @@ class _Walk:
 
 
 def unify(pairs: Sequence[Pair], rules: Rules, found: Unification | None = None) -> Unification | Mismatch:
-    """What makes every pair the same value, going on from `found`, or the reason of the longest attempt to find it."""
+    """Matches all pairs, extending `found`; returns the unification, or the mismatch of the deepest attempt."""
     walk = _Walk(rules, Unification() if found is None else found)
     fault = walk.run(_pushed(None, pairs))
     return walk.found if fault is None else fault
