@@ -15,15 +15,15 @@ from qmlir.ir.rewriting import RewriteStatistics, apply_patterns_greedily, opera
 
 # Type conversion, with temporary casts while some operations still have the old types.
 #
-# A pattern asks for its operands in their new types (`TypeConversion.operands`) and gives results of new types
+# A pattern queries its operands in their new types (`TypeConversion.operands`) and returns results of new types
 # (`TypeConversion.replace`). If one side of a value is converted and the other not yet, a
-# `builtin.unrealized_conversion_cast` connects them, and is removed once both are. Operations that only pass values
-# on (functions, calls, returns, branches) are converted by one pattern, `HandOnConverted`.
+# `builtin.unrealized_conversion_cast` connects them, and is removed once both are. One pattern, `HandOnConverted`,
+# converts operations that only forward values (functions, calls, returns, branches).
 
 
 @dataclass(frozen=True)
 class TypeConversion:
-    """The converted types: `convert` gives the new type, or `None` for a type that stays."""
+    """A type conversion: `convert` returns the new type, or `None` for a type that stays."""
 
     convert: Callable[[Attribute], Attribute | None]
     _known: dict[Attribute, Attribute] = field(
@@ -31,7 +31,7 @@ class TypeConversion:
     )
 
     def converted(self, type_: Attribute) -> Attribute:
-        """The new type of `type_`; a function's type becomes that of its converted arguments and results."""
+        """Returns the new type of `type_`; for a function type, converts arguments and results."""
         found = self._known.get(type_)
         if found is None:
             found = self._known[type_] = self._convert(type_)
@@ -48,13 +48,13 @@ class TypeConversion:
         return self.converted(type_) == type_
 
     def illegal_type(self, op: Operation) -> Attribute | None:
-        """The first illegal type in `op`: of an operand, a result, a block argument, or among its properties."""
+        """Returns the first illegal type in `op`: of an operand, a result, a block argument, or in its properties."""
         if isinstance(op, UnrealizedConversionCastOp):
             return None  # judged at the end, when those that the conversion needed are looked through
         return next((type_ for type_ in _types_of(op) if not self.is_legal(type_)), None)
 
     def operand(self, rewriter: PatternRewriter, value: SSAValue) -> SSAValue:
-        """`value` in its new type, cast before the matched operation."""
+        """Returns `value` in its new type, cast before the matched operation."""
         type_ = self.converted(value.type)
         if type_ == value.type:
             return value
@@ -66,11 +66,11 @@ class TypeConversion:
         return cast.outputs[0]
 
     def operands(self, rewriter: PatternRewriter, values: Iterable[SSAValue]) -> list[SSAValue]:
-        """`values` in their new types, cast before the matched operation."""
+        """Returns `values` in their new types, cast before the matched operation."""
         return [self.operand(rewriter, value) for value in values]
 
     def restored(self, rewriter: PatternRewriter, value: SSAValue, type_: Attribute) -> SSAValue:
-        """`value`, which has a new type, as the old `type_` that its users still expect."""
+        """Casts `value`, which has a new type, back to the old `type_` that its users still expect."""
         if value.type == type_:
             return value
         cast = _cast(value, type_)
@@ -80,7 +80,7 @@ class TypeConversion:
     def replace(
         self, rewriter: PatternRewriter, op: Operation, new_op: Operation, new_results: Sequence[SSAValue] | None = None
     ) -> None:
-        """Replace `op` by `new_op`, whose results (or `new_results`) may have the new types."""
+        """Replaces `op` by `new_op`, whose results (or `new_results`) may have the new types."""
         casts: list[UnrealizedConversionCastOp] = []
         results: list[SSAValue] = []
         for old, new in zip(op.results, new_op.results if new_results is None else new_results, strict=True):
@@ -105,7 +105,7 @@ def _cast(value: SSAValue, type_: Attribute) -> UnrealizedConversionCastOp:
 
 
 def _cast_source(value: SSAValue) -> SSAValue | None:
-    """The value that is cast to `value`, one to one."""
+    """Returns the source of the one-to-one cast that defines `value`."""
     if not isinstance(value, OpResult) or not isinstance(value.op, UnrealizedConversionCastOp):
         return None
     return value.op.inputs[0] if len(value.op.inputs) == len(value.op.outputs) == 1 else None
@@ -113,9 +113,9 @@ def _cast_source(value: SSAValue) -> SSAValue | None:
 
 @dataclass(frozen=True)
 class HandOnConverted(RewritePattern):
-    """Converts operations that only pass values on, in place: operands, results, arguments of blocks, properties.
+    """Converts operations that only forward values, in place: operands, results, block arguments, properties.
 
-    The default is functions with their calls and returns; a conversion of control flow names its operations too.
+    The default is functions with their calls and returns; a conversion of control flow adds its operations.
     """
 
     types: TypeConversion
@@ -148,12 +148,12 @@ class HandOnConverted(RewritePattern):
 
 
 def casts_in(root: Operation) -> list[UnrealizedConversionCastOp]:
-    """The casts nested in `root`."""
+    """Returns the casts nested in `root`."""
     return [op for op in root.walk() if isinstance(op, UnrealizedConversionCastOp)]
 
 
 def look_through_casts(root: Operation, types: TypeConversion, own: Iterable[Operation]) -> None:
-    """Remove the casts of a finished conversion; `own` are those that existed before, and stay.
+    """Removes the casts of a finished conversion; `own` are those that existed before, and stay.
 
     Raises `DiagnosticError` with the operation that still has the old type if a cast can't be removed.
     """
@@ -180,14 +180,14 @@ def _refuse(cast: UnrealizedConversionCastOp, types: TypeConversion) -> None:
     raise op_error(giver or cast, f"returns a value of type {source.type}, but its users need {result.type}")
 
 
-# Conversion with legality: patterns run until no illegal operation is left; the first that stays is an error.
+# Conversion with legality: patterns run until no illegal operation is left; one that remains is an error.
 #
 # A lowering declares the legality of its result as data, so a pattern need not know when to stop. An operation that
-# no pattern converts is an error that names the operation, its node in the model, and what would be accepted.
+# no pattern converts is an error that names the operation, its node in the model, and the accepted operations.
 
 
 def dialect_of(op: Operation) -> str:
-    """The dialect in the name of `op`, also if it is unregistered."""
+    """Returns the dialect in the name of `op`, also if it is unregistered."""
     return op.op_name.data.partition(".")[0] if isinstance(op, UnregisteredOp) else op.dialect_name()
 
 
@@ -195,9 +195,9 @@ def dialect_of(op: Operation) -> str:
 class Legality:
     """The legality of the result of a conversion.
 
-    An operation is illegal where its dialect is in `illegal_dialects`, or not in `legal_dialects` where these are
-    given, where its class is in `illegal_operations`, or where it has a type that goes by `types`; unless `is_kept`
-    says that this one may stay.
+    An operation is illegal if its dialect is in `illegal_dialects`, if its class is in `illegal_operations`, or if it
+    has
+    a type that `types` converts, unless `is_kept` exempts it.
     """
 
     illegal_dialects: frozenset[str] = frozenset()
@@ -210,21 +210,21 @@ class Legality:
     _known: dict[type[Operation], str | None] = field(
         default_factory=dict[type[Operation], str | None], init=False, repr=False, compare=False
     )
-    """The faults of classes: a lowering asks often, and `illegal_operations` may be hundreds."""
+    """Cached faults by class: lowerings query them often, and `illegal_operations` may be hundreds."""
 
     def forbids(self, op: Operation) -> bool:
         """Whether `op` is illegal."""
         return self._fault(op) is not None
 
     def _fault(self, op: Operation) -> str | None:
-        """The fault of `op`, for an error message."""
+        """Returns the fault of `op`, for an error message."""
         fault = self._fault_of_class(op)
         if fault is None and self.types is not None and (type_ := self.types.illegal_type(op)) is not None:
             fault = f"has the type {type_}, which is not legal here"
         return None if fault is not None and self.is_kept is not None and self.is_kept(op) else fault
 
     def _fault_of_class(self, op: Operation) -> str | None:
-        """The fault of every operation of the class of `op`; for unregistered operations, of its name."""
+        """Returns the fault of all operations of the class of `op`; for unregistered operations, of its name."""
         class_ = type(op)
         if class_ in self._known:
             return self._known[class_]
@@ -238,7 +238,7 @@ class Legality:
         return fault
 
     def check(self, root: Operation) -> None:
-        """Raise `DiagnosticError` for the first illegal operation nested in `root`."""
+        """Raises `DiagnosticError` for the first illegal operation nested in `root`."""
         accepted = f"; expected {self.accepted}" if self.accepted else ""
         for op in operations_in(root):
             if op is not root and (fault := self._fault(op)) is not None:
@@ -253,10 +253,10 @@ def convert_partially(
 
 
 def convert(root: Operation, patterns: Sequence[RewritePattern], legality: Legality, ctx: Context) -> RewriteStatistics:
-    """Apply `patterns` until every operation nested in `root` is legal.
+    """Applies `patterns` until every operation nested in `root` is legal.
 
-    Where types change (`legality.types`), no cast between an old and a new type is left either. Raises
-    `DiagnosticError` with the first operation that stands in the way.
+    If types change (`legality.types`), no cast between an old and a new type remains either. Raises
+    `DiagnosticError` with the first operation that prevents this.
     """
     own_casts = casts_in(root) if legality.types is not None else []
     statistics = convert_partially(root, patterns, legality, ctx)

@@ -1,4 +1,4 @@
-"""The boundary to code of xDSL and of packages: what it raises or returns by mistake becomes a diagnostic."""
+"""The boundary to code of xDSL and of packages: unexpected exceptions and invalid results become diagnostics."""
 
 import traceback
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -15,24 +15,24 @@ from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.registry import at_code, in_package
 from qmlir.registry.faults import RAISED, one_line
 
-# The border to xDSL and to packages: what their code raises by mistake becomes a diagnostic, ours stays a fault.
+# The boundary to xDSL and packages: their unexpected exceptions become diagnostics, ours stay bugs.
 #
-# A package may raise anything: an error out of its code names the package. xDSL means `ParseError` and
-# `VerifyException`; a `KeyError` out of its parser, or an `IndexError` out of a verifier of its dialects, are faults
-# of it that an input has found. Who raised is read off the traceback: the innermost frame that is of xDSL or of this
-# tree. So a mistake in this tree is never taken for one of xDSL's, unless it hands xDSL what xDSL doesn't take, and
-# stays visible as the fault that it is.
+# A package may raise anything: an error from its code names the package. xDSL intentionally raises `ParseError` and
+# `VerifyException`; a `KeyError` from its parser, or an `IndexError` from a verifier of its dialects, are xDSL bugs
+# triggered by the input. The traceback tells who raised: the innermost frame of xDSL or of this tree. A bug in this
+# tree
+# is thus never attributed to xDSL, unless it passes invalid arguments to xDSL, and stays visible as a bug.
 
 _FOREIGN, _OURS = "xdsl", "qmlir"
 
 _MEANT = (
     ParseError, UnregisteredConstructException, OverflowError, ValueError, RecursionError, MemoryError,
 )  # fmt: skip
-"""Exceptions about the input itself: attributes that are made of it raise `ValueError` and its kin."""
+"""Exceptions about the input itself: constructors of attributes raise `ValueError` and similar ones."""
 
 
 def _is_of_xdsl(error: BaseException) -> bool:
-    """Whether xDSL's own code raised `error`, or called what raised it."""
+    """Whether xDSL's own code, or code that it called, raised `error`."""
     frames = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
     roots = [root for root in (name.partition(".")[0] for name in frames) if root in (_FOREIGN, _OURS)]
     return bool(roots) and roots[-1] == _FOREIGN
@@ -40,7 +40,7 @@ def _is_of_xdsl(error: BaseException) -> bool:
 
 @contextmanager
 def faults_from_outside(told: Callable[[str], DiagnosticError]) -> Generator[None]:
-    """Inside the `with` block a fault of xDSL or of a package becomes the error that `told` makes of the reason."""
+    """Converts unexpected exceptions of xDSL or a package, inside the `with` block, to the error `told(reason)`."""
     try:
         yield
     except DiagnosticException:
@@ -54,11 +54,11 @@ def faults_from_outside(told: Callable[[str], DiagnosticError]) -> Generator[Non
         raise told(f"xDSL fails on it ({text})" if text else "xDSL fails on it") from error
 
 
-# Methods of operations that packages define: what each returns is checked at the call.
+# Methods of operations that packages define: each result is checked at the call.
 #
-# An interface of operations derives from `Checked` and declares a `Check` for each of its methods. A class outside
-# of this tree and of xDSL that defines such a method gets it wrapped when the class is made: an exception, or a
-# value of another form, is an error that names the operation, the package, and the file and line of the method.
+# An operation interface derives from `Checked` and declares a `Check` for each of its methods. If a class outside
+# this tree and xDSL defines such a method, it is wrapped on class creation: an exception or an invalid result
+# becomes an error that names the operation, the package, and the file and line of the method.
 
 _INSIDE = ("qmlir", "xdsl")
 _IS_CHECKED = "is_checked"
@@ -66,16 +66,16 @@ _IS_CHECKED = "is_checked"
 
 @dataclass(frozen=True)
 class Check:
-    """What a method of an interface must return."""
+    """The requirements on the result of an interface method."""
 
     expected: str
-    """In words; `{results}` and `{operands}` stand for how many the operation has."""
+    """A description of the expected result; `{results}` and `{operands}` are replaced by the operation's counts."""
 
     holds: Callable[[Any, Any], bool]
-    """Takes the operation and the value, of an iterator the list of its values."""
+    """Checks the operation and the result, for an iterator the list of its values."""
 
     is_iterator: bool = False
-    """Whether the caller takes an iterator."""
+    """Whether the method returns an iterator."""
 
 
 def is_each(found: Any, kinds: Any, count: int | None = None) -> bool:
@@ -115,10 +115,10 @@ def _guarded(method: FunctionType, check: Check) -> Callable[..., Any]:
 
 
 class Checked:
-    """The base of interfaces whose methods are checked, where a package defines them."""
+    """The base of interfaces whose methods are checked if a package defines them."""
 
     CHECKS: ClassVar[Mapping[str, Check]] = {}
-    """The methods of the interface by name."""
+    """The checks of the interface's methods, by name."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -1,4 +1,4 @@
-"""Why an operation is not quantized: the closed list of causes, each with what the user can do about it.
+"""Reasons why an operation is not quantized: the closed list of causes, each with the user's possible action.
 
 Summaries, reports, `explain`, warnings and remarks take their text from here, as `not quantized: CAUSE; help: ACTION`.
 `docs/reference/diagnostics.md` is generated from it; the lowercase name of a member is the anchor there.
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class FloatCause(Enum):
-    """A cause as a format string, an action, which is empty if no option helps, and an explanation in Markdown."""
+    """A cause as a format string, an action (empty if no option helps), and an explanation in Markdown."""
 
     EXCLUDED = (
         "a rule of the recipe excludes it",
@@ -226,7 +226,7 @@ class FloatCause(Enum):
 
     @property
     def action(self) -> str:
-        """What the user can do; empty if nothing helps."""
+        """The action that the user can take; empty if nothing helps."""
         return self.value[1]
 
     @property
@@ -240,6 +240,6 @@ class FloatCause(Enum):
         return self.name.lower().replace("_", "-")
 
     def reason(self, **details: object) -> str:
-        """The cause with `details` filled in, and the action: `CAUSE; help: ACTION`."""
+        """Returns the cause with `details` filled in, and the action: `CAUSE; help: ACTION`."""
         cause = self.text.format(**details)
         return f"{cause}; help: {self.action}" if self.action else cause

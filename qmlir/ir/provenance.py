@@ -1,11 +1,11 @@
-"""Where an operation comes from: the model's node, its op type, and the role inside it.
+"""Provenance of operations: the model's node, its op type, and the role inside it.
 
-Provenance is carried on the operation itself as discardable attributes that any MLIR tool can read:
-`origin` (the node's name in the user's model), `op_type` (the node's operator) and `role` (what the
-operation does inside a decomposed node, such as `forget_gate/matmul`). Each is a string; on an operation
-that stands for several nodes (a fusion, a merge of equal operations) they are arrays of one length.
-`tensor` gives the names of the model's tensors that the results are, where they are not the node's own name.
-`composite` stands on the parts that give the results of a decomposed operation, and says what that operation was, so
+Provenance is stored on the operation as discardable attributes that any MLIR tool can read:
+`origin` (the node's name in the user's model), `op_type` (the node's operator) and `role` (the
+operation's role in a decomposed node, such as `forget_gate/matmul`). Each is a string; on an operation
+that stands for several nodes (a fusion, a merge of equal operations) they are arrays of equal length.
+`tensor` holds the model's names of the results, if they differ from the node's name.
+`composite` is on the parts that define the results of a decomposed operation, and describes that operation, so
 that it can be raised again (`qmlir.ir.decomposition`).
 """
 
@@ -27,23 +27,23 @@ PROVENANCE_ATTRIBUTES = (ORIGIN, OP_TYPE, ROLE, TENSOR, COMPOSITE)
 
 @dataclass(frozen=True, order=True)
 class Origin:
-    """One node of the user's model that an operation stands for."""
+    """A node of the user's model that an operation stands for."""
 
     name: str
     """The node's name in the model, unchanged."""
 
     op_type: str = ""
-    """The node's operator in the model (`Gemm`), empty where unknown."""
+    """The node's operator in the model (`Gemm`); empty if unknown."""
 
     role: str = ""
-    """What the operation does inside the node (`bias_add`), empty where it is the whole node."""
+    """The operation's role in the node (`bias_add`); empty if it is the whole node."""
 
     def __str__(self) -> str:
-        """The key that profiles, rules and reports use: `fc1`, or `fc1/bias_add` for a part."""
+        """Returns the key in profiles, rules and reports: `fc1`, or `fc1/bias_add` for a part."""
         return f"{self.name}/{self.role}" if self.role else self.name
 
     def within(self, role: str) -> "Origin":
-        """The origin of a part of this one: roles nest as in `forget_gate/matmul`."""
+        """Returns the origin of a part of this one: roles nest as in `forget_gate/matmul`."""
         return Origin(self.name, self.op_type, f"{self.role}/{role}" if self.role else role)
 
 
@@ -64,7 +64,7 @@ def _padded(texts: list[str], length: int) -> list[str]:
 
 
 def origins_of(op: Operation) -> tuple[Origin, ...]:
-    """The nodes that `op` stands for, in the order in which they were joined; empty where unknown."""
+    """Returns the nodes that `op` stands for, in the order in which they were merged; empty if unknown."""
     if ORIGIN not in op.attributes:  # most operations of loops; every rewrite asks
         return ()
     names = _strings(op.attributes.get(ORIGIN))
@@ -74,7 +74,7 @@ def origins_of(op: Operation) -> tuple[Origin, ...]:
 
 
 def set_origins(op: Operation, origins: Iterable[Origin]) -> None:
-    """Make `op` stand for `origins`, without repeats; an empty sequence takes its provenance away."""
+    """Sets the origins of `op`, without duplicates; an empty sequence removes its provenance."""
     for key, attribute in _attributes_of(tuple(dict.fromkeys(origins))).items():
         if attribute is None:
             op.attributes.pop(key, None)
@@ -84,7 +84,7 @@ def set_origins(op: Operation, origins: Iterable[Origin]) -> None:
 
 @lru_cache(256)  # all that replaces one operation stands for the same
 def _attributes_of(origins: tuple[Origin, ...]) -> Mapping[str, Attribute | None]:
-    """The attributes of an operation that stands for `origins`; `None` for those that it lacks."""
+    """Returns the attributes of an operation with these origins; `None` for those that it lacks."""
     columns = {
         ORIGIN: [origin.name for origin in origins],
         OP_TYPE: [origin.op_type for origin in origins],
@@ -99,7 +99,7 @@ def _text_attribute(texts: Sequence[str]) -> Attribute:
 
 
 def tensor_names(op: Operation) -> tuple[str, ...]:
-    """The model's name of each result of `op`, empty where it has none."""
+    """Returns the model's name of each result of `op`, empty if it has none."""
     if TENSOR in op.attributes:
         return tuple(_padded(_strings(op.attributes[TENSOR]), len(op.results)))
     origins = origins_of(op)
@@ -108,7 +108,7 @@ def tensor_names(op: Operation) -> tuple[str, ...]:
 
 
 def tensor_name(value: OpResult) -> str:
-    """The model's name of one result, without reading those of the others: an operation may have thousands."""
+    """Returns the model's name of one result, without reading those of the others, of which there may be thousands."""
     found = value.op.attributes.get(TENSOR)
     names = cast(ArrayAttr[Attribute], found).data if isinstance(found, ArrayAttr) else ()
     name = names[value.index] if value.index < len(names) else None
@@ -118,7 +118,7 @@ def tensor_name(value: OpResult) -> str:
 
 
 def set_tensor_names(op: Operation, names: Sequence[str]) -> None:
-    """Give the results of `op` the names of the model's tensors. What its origin says already is not written."""
+    """Sets the model's tensor names of the results of `op`. Names that its origin implies are not written."""
     op.attributes.pop(TENSOR, None)
     if tensor_names(op) == tuple(names) or not any(names):
         return
@@ -126,7 +126,7 @@ def set_tensor_names(op: Operation, names: Sequence[str]) -> None:
 
 
 def name_results(values: Iterable[SSAValue | None], names: Iterable[str]) -> None:
-    """Write the names of tensors on the operations that give them."""
+    """Sets the tensor names of values on the operations that define them."""
     by_op: dict[Operation, dict[int, str]] = {}
     for value, name in zip(values, names, strict=False):
         if isinstance(value, OpResult):
@@ -136,19 +136,19 @@ def name_results(values: Iterable[SSAValue | None], names: Iterable[str]) -> Non
 
 
 def merged_origins(ops: Iterable[Operation]) -> tuple[Origin, ...]:
-    """The origins of all `ops`, in order, without repeats."""
+    """Returns the origins of all `ops`, in order, without duplicates."""
     return tuple(dict.fromkeys(origin for op in ops for origin in origins_of(op)))
 
 
 def hand_on(sources: Sequence[Operation], target: Operation) -> None:
-    """Let `target` stand for the nodes of `sources` too; its own come first."""
+    """Adds the origins of `sources` to `target`, after its own."""
     if not any(ORIGIN in source.attributes for source in sources):  # as in loops
         return
     set_origins(target, merged_origins((target, *sources)))
 
 
 def hand_on_fused(producer: Operation, consumer: Operation, target: Operation) -> None:
-    """Let `target`, which computes what `consumer` makes of the result of `producer`, stand for the nodes of both.
+    """Sets the origins of `target`, a fusion of `producer` into `consumer`, to those of both.
 
     Its results are those of the consumer, and have their names: the producer's value is no longer computed.
     """
@@ -157,12 +157,12 @@ def hand_on_fused(producer: Operation, consumer: Operation, target: Operation) -
 
 
 def assign_role(op: Operation, origins: Iterable[Origin], role: str) -> None:
-    """Make `op` the part named `role` of the composite that stands for `origins`."""
+    """Makes `op` the part with role `role` of the composite with these origins."""
     set_origins(op, (origin.within(role) for origin in origins))
 
 
 def describe(op: Operation) -> str:
-    """`'nn.relu' op (relu1)`: an operation as every message names it."""
+    """Returns the description of an operation in messages: `'nn.relu' op (relu1)`."""
     name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
     origins = origins_of(op)
     if not origins:

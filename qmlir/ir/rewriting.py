@@ -25,11 +25,12 @@ from qmlir.ir.provenance import TENSOR, hand_on, merged_origins, origins_of, set
 from qmlir.registry import Hook, in_package, pattern_hooks
 from qmlir.registry.faults import RAISED, one_line
 
-# All operations inside an operation as a list: xDSL's own walk resumes a generator for each level of a nest.
+# All operations inside an operation as a list: xDSL's own walk resumes a generator for each nesting level.
 
 
 def operations_in(root: Operation) -> list[Operation]:
-    """`root` and what is nested in it, in the order of `root.walk()`; backwards, regions come before what has them."""
+    """Returns `root` and its nested operations in the order of `root.walk()`; reversed, regions precede their
+    parents."""
     found = [root]
     _add_nested(root, found)
     return found
@@ -53,7 +54,7 @@ def _add_nested(op: Operation, found: list[Operation]) -> None:
 # the budget is used up, and names the operation and the pattern in an error.
 
 DEFAULT_BUDGET = 64
-"""Rewrites allowed for each operation of the module, on average, before the driver gives up."""
+"""Rewrites allowed per operation of the module, on average, before the driver gives up."""
 
 _MINIMUM_REWRITES = 4096
 
@@ -63,7 +64,7 @@ _DCE = "dead code elimination"
 
 @dataclass(frozen=True)
 class RewriteStatistics:
-    """How often each pattern (by class name), folding and dead code elimination changed the module."""
+    """The number of changes by each pattern (by class name), by folding and by dead code elimination."""
 
     counts: Counter[str]
 
@@ -74,7 +75,7 @@ class RewriteStatistics:
 
 @dataclass
 class _MatchRecord:
-    """The effect of one match: the operations that it made, and those that they replace."""
+    """The effect of one match: the operations that it created, and those that they replace."""
 
     created: dict[Operation, None] = field(default_factory=dict[Operation, None])
     replaced: dict[Operation, tuple[SSAValue | None, ...]] = field(
@@ -93,11 +94,11 @@ def _is_unknown(op: Operation) -> bool:
 
 
 def _hand_on_from_match(root: Operation, record: _MatchRecord) -> None:
-    """Give the new operations of a match the provenance and location of the removed ones.
+    """Propagates provenance and location from the removed operations of a match to the new ones.
 
-    A new operation without provenance stands for every replaced operation (for the matched one where the
-    pattern replaced none). An operation that was there before and now yields a replaced result stands for the
-    replaced operation too.
+    A new operation without provenance gets the origins of all replaced operations (of the matched one if the pattern
+    replaced none). An existing operation that now defines a replaced result also gets the origins of the replaced
+    operation.
     """
     sources = tuple(record.replaced) or (root,)
     origins = merged_origins(sources)
@@ -121,14 +122,14 @@ def _hand_on_from_match(root: Operation, record: _MatchRecord) -> None:
 
 
 def _hand_on_marks(source: Operation, results: Sequence[SSAValue | None], record: _MatchRecord) -> None:
-    """Record on the new operation that it replaces a composite's last part, after its own records."""
+    """Records on the new operation that it replaces a composite's last part, after its own records."""
     first = results[0] if results else None
     if (marks := marks_on(source)) and isinstance(first, OpResult) and first.op in record.created:
         set_marks(first.op, (*marks_on(first.op), *marks))
 
 
 def _hand_on_names(source: Operation, results: Sequence[SSAValue | None], record: _MatchRecord) -> None:
-    """Let the new operations whose results replace those of `source` give them the names of tensors that it writes."""
+    """Propagates the tensor names of `source` to the new operations whose results replace its own."""
     if TENSOR not in source.attributes:
         return
     for name, value in zip(tensor_names(source), results, strict=False):
@@ -146,7 +147,7 @@ def _budget_error(op: Operation, limit: int, counts: Counter[str], hooks: Iterab
 
 
 def _is_visible(value: SSAValue, op: Operation) -> bool:
-    """Whether `op` may use `value`: it is defined before it, in its block or in one around it."""
+    """Whether `op` may use `value`: it is defined earlier, in the same block or an enclosing one."""
     owner = value.owner
     block = owner.parent if isinstance(owner, Operation) else owner
     inside = op if block is None else block.find_ancestor_op_in_block(op)
@@ -156,7 +157,7 @@ def _is_visible(value: SSAValue, op: Operation) -> bool:
 
 
 def _check_match(op: Operation, record: _MatchRecord, hook: Hook) -> None:
-    """Raise `DiagnosticError` where the pattern of a package has left operations that do not verify."""
+    """Raises `DiagnosticError` if a package's pattern has left operations that don't verify."""
     users = (use.operation for results in record.replaced.values() for each in results if each for use in each.uses)
     for touched in dict.fromkeys((*record.created, *users)):
         if touched in record.erased or touched.parent is None:
@@ -173,30 +174,30 @@ def _check_match(op: Operation, record: _MatchRecord, hook: Hook) -> None:
 
 
 def pattern_name(pattern: RewritePattern) -> str:
-    """The name of a pattern in messages and statistics: its class, or the name that a wrapper gives."""
+    """Returns the name of a pattern in messages and statistics: its class, or the name that a wrapper defines."""
     name = getattr(pattern, "pattern_name", None)
     return name if isinstance(name, str) else type(pattern).__name__
 
 
 @runtime_checkable
 class MatchesClasses(Protocol):
-    """A pattern that tells which classes of operations it may match: it is not tried on others."""
+    """A pattern that declares the operation classes that it may match; it is not tried on others."""
 
     def may_match(self, kind: type[Operation], /) -> bool:
-        """Whether it may match an operation of the class `kind`."""
+        """Whether the pattern may match an operation of the class `kind`."""
         ...
 
 
 @runtime_checkable
 class AppliesOthers(Protocol):
-    """A pattern that stands for several others."""
+    """A pattern that applies several others."""
 
     tried: RewritePattern
-    """The pattern that it has tried last."""
+    """The pattern that was tried last."""
 
 
 def _may_match(pattern: RewritePattern, kind: type[Operation]) -> bool:
-    """Whether `pattern` may match operations of a class: it says so, or `op_type_rewrite_pattern` asks for a type."""
+    """Whether `pattern` may match a class: it declares so, or `op_type_rewrite_pattern` restricts the type."""
     if issubclass(type(pattern), MatchesClasses):  # of classes Python remembers the answer, of instances it doesn't
         return cast(MatchesClasses, pattern).may_match(kind)
     function = getattr(pattern.match_and_rewrite, "__func__", None)
@@ -206,7 +207,8 @@ def _may_match(pattern: RewritePattern, kind: type[Operation]) -> bool:
 
 
 def _captured(function: FunctionType) -> dict[str, Any]:
-    """What a function takes from around it. `getclosurevars` looks up globals, too: slow for all patterns of a pass."""
+    """Returns the closure variables of a function. `getclosurevars` also looks up globals, which is slow for many
+    patterns."""
     cells = function.__closure__ or ()
     return {name: cell.cell_contents for name, cell in zip(function.__code__.co_freevars, cells, strict=True)}
 
@@ -217,7 +219,7 @@ class _Typed(RewritePattern):
 
 
 _TYPED = _Typed.match_and_rewrite.__code__
-"""The code of all methods that `op_type_rewrite_pattern` makes."""
+"""The code object of all methods that `op_type_rewrite_pattern` creates."""
 
 
 class _GreedyDriver:
@@ -286,7 +288,7 @@ class _GreedyDriver:
         return RewriteStatistics(self.counts)
 
     def _may_change(self, op: Operation) -> bool:
-        """Whether a visit may do anything: of most operations no pattern knows the class."""
+        """Whether a visit may change anything: for most operations, no pattern matches the class."""
         kind = type(op)
         return bool(self._of_class(kind)) or (self.folder is not None and _is_folded(kind)) or is_dead(op)
 
@@ -331,7 +333,7 @@ class _GreedyDriver:
 
 @cache
 def _is_folded(kind: type[Operation]) -> bool:
-    """Whether a class has a folder. A constant folds to its own value and would be made anew for ever."""
+    """Whether a class has a folder. A constant, which folds to itself, would be recreated forever."""
     return kind.has_trait(HasFolder, value_if_unregistered=False) and not _is_constant(kind)
 
 
@@ -342,7 +344,7 @@ def _is_constant(kind: type[Operation]) -> bool:
 
 @cache
 def _folds_constants_only(kind: type[Operation]) -> bool:
-    """Whether a class folds as xDSL's arithmetic on integers does, of which kernels are full."""
+    """Whether a class folds only constants, like xDSL's integer arithmetic, which dominates kernels."""
     arithmetic = SignlessIntegerBinaryOperation
     return issubclass(kind, arithmetic) and kind.fold is arithmetic.fold
 
@@ -355,7 +357,7 @@ def _may_fold(op: Operation) -> bool:
 
 
 def _apply_first(patterns: Iterable[RewritePattern], op: Operation, rewriter: PatternRewriter) -> RewritePattern | None:
-    """Apply the first pattern that changes something, and return it."""
+    """Applies the first pattern that changes something, and returns it."""
     for pattern in patterns:
         try:
             pattern.match_and_rewrite(op, rewriter)
@@ -384,11 +386,11 @@ def apply_patterns_greedily(
     budget: int = DEFAULT_BUDGET,
     only: Callable[[Operation], bool] | None = None,
 ) -> RewriteStatistics:
-    """Apply `patterns` to everything nested in `root` until nothing changes.
+    """Applies `patterns` to everything nested in `root` until nothing changes.
 
     Trivially dead operations are erased; with `folding`, each operation's own folder runs before the
-    patterns. Patterns apply to the operations that `only` accepts, if given. `budget` is the number of rewrites for
-    each operation of the module (at least 4096 in all); when it is used up, a `DiagnosticError` names the patterns that
+    patterns. Patterns apply to the operations that `only` accepts, if given. `budget` is the number of rewrites per
+    operation of the module (at least 4096 in total); when it is used up, a `DiagnosticError` names the patterns that
     were applied most often. An error inside a pattern names the operation and the pattern.
     """
     return _GreedyDriver(root, tuple(patterns), ctx, folding, budget, only).run()

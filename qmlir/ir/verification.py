@@ -25,7 +25,7 @@ from qmlir.ir.signature import inputs_of, outputs_of
 
 
 def is_isolated(op: Operation) -> bool:
-    """Whether the regions of `op` see no values from around it."""
+    """Whether the regions of `op` are isolated from above."""
     return op.has_trait(IsolatedFromAbove, value_if_unregistered=False)
 
 
@@ -35,7 +35,7 @@ def _successors(block: Block) -> Sequence[Block]:
 
 
 def _reverse_postorder(entry: Block) -> list[Block]:
-    """The blocks that a path from `entry` reaches, each before its successors but for those that loop back."""
+    """Returns the blocks reachable from `entry` in reverse postorder."""
     postorder: list[Block] = []
     seen = {entry}
     stack: list[tuple[Block, Iterator[Block]]] = [(entry, iter(_successors(entry)))]
@@ -52,7 +52,7 @@ def _reverse_postorder(entry: Block) -> list[Block]:
 
 
 def _immediate_dominators(order: Sequence[Block]) -> list[int]:
-    """The index in `order`, a reverse postorder, of the block that immediately dominates each; the entry's is its own.
+    """Returns the index in `order`, a reverse postorder, of each block's immediate dominator; the entry's is its own.
 
     The iteration is that of Cooper, Harvey and Kennedy (A Simple, Fast Dominance Algorithm).
     """
@@ -89,7 +89,7 @@ def _values_of(block: Block) -> list[SSAValue]:
 
 @dataclass
 class _Scope:
-    """The values that are visible at the point that the walk has reached, and the operation that shuts others out."""
+    """The visible values at the current point of the walk, and the enclosing operation that is isolated from above."""
 
     root: Operation
     isolated: Operation | None
@@ -111,7 +111,7 @@ class _Scope:
 
 
 def _check_block(block: Block, scope: _Scope, *, is_graph: bool, is_reached: bool = True) -> list[SSAValue]:
-    """Check a block; its values are visible afterwards, and returned."""
+    """Checks a block; its values are visible afterwards, and returned."""
     defined = _values_of(block)
     scope.visible.update(defined if is_graph else block.args)
     for op in block.ops:
@@ -137,7 +137,7 @@ def _check_region(region: Region, scope: _Scope) -> None:
     for number, dominator in enumerate(_immediate_dominators(order)):
         if number:
             children[dominator].append(number)
-    # Down the tree of dominators: the values of a block are visible until the walk leaves the tree below it.
+    # Walk down the dominator tree: the values of a block are visible until the walk leaves its subtree.
     stack: list[int | list[SSAValue]] = [0]
     while stack:
         step = stack.pop()
@@ -150,7 +150,7 @@ def _check_region(region: Region, scope: _Scope) -> None:
 
 
 def _check_unreached(region: Region, reached: set[Block], scope: _Scope, is_graph: bool) -> None:
-    """Check what is nested in the blocks that no path reaches: there, every value of the region is visible."""
+    """Checks the contents of unreachable blocks, in which every value of the region is visible."""
     unreached = [block for block in region.blocks if block not in reached]
     if not unreached:
         return
@@ -163,11 +163,11 @@ def _check_unreached(region: Region, reached: set[Block], scope: _Scope, is_grap
 
 
 def verify_dominance(root: Operation) -> None:
-    """Check what is nested in `root`, but for what is nested there in operations that are isolated from above.
+    """Checks dominance in `root`, except inside nested operations that are isolated from above.
 
-    Those are checked each by itself. Raises `DiagnosticError` at a use that its value does not reach.
-    Successors must be blocks of the same region. The time is linear in the number of operations, and in that of blocks
-    except for unusual graphs of blocks.
+    Those are checked separately. Raises `DiagnosticError` at a use that its definition does not dominate. Successors
+    must be blocks of the same region. The time is linear in the number of operations, and in that of blocks
+    except for unusual control flow graphs.
     """
     scope = _Scope(root, root if is_isolated(root) else None)
     for region in root.regions:
@@ -177,7 +177,7 @@ def verify_dominance(root: Operation) -> None:
 # The verifier: structure, dominance, and each operation's own rules.
 #
 # xDSL's `Operation.verify` prints the whole module into its exception, which takes seconds and hundreds of megabytes
-# on a real model; this one walks the module, asks each operation, and names the one at fault.
+# on a real model; this one walks the module, verifies each operation, and names the faulty one.
 
 
 def _may_lack_terminator(block: Block) -> bool:
@@ -221,7 +221,7 @@ def _verify_symbols(table: Operation) -> None:
 
 
 def _symbols(table: Operation) -> Iterator[tuple[str, Operation]]:
-    """The symbols that `table` defines, each with its operation."""
+    """Yields the symbols that `table` defines, each with its operation."""
     for region in table.regions:
         for op in (each for block in region.blocks for each in block.ops):
             name = op.get_attr_or_prop("sym_name")
@@ -230,7 +230,7 @@ def _symbols(table: Operation) -> Iterator[tuple[str, Operation]]:
 
 
 def _verify_structure(op: Operation) -> None:
-    """What holds for every operation, whatever its dialect."""
+    """Verifies the structural rules that apply to every operation, independent of its dialect."""
     if any(isinstance(operand, ErasedSSAValue) for operand in op.operands):
         raise op_error(op, "uses a value that was erased")
     if op.parent is not None:
@@ -246,7 +246,7 @@ def _verify_structure(op: Operation) -> None:
 
 
 def _verify_ports(function: FuncOp) -> None:
-    """Inputs and outputs are given and found by name: two of one name would be one."""
+    """Verifies that names of inputs and outputs are unique, since they are identified by name."""
     type_ = function.function_type
     for kind, types, entries in (
         ("arguments", type_.inputs, function.arg_attrs),
@@ -268,12 +268,12 @@ _CALL_WITHOUT_CALLEE = replace(
 
 @dataclass
 class _Callees:
-    """The functions of each symbol table. xDSL's verifier of a call goes over its table until it meets the callee."""
+    """The functions of each symbol table; xDSL's call verifier would search the table linearly for each call."""
 
     functions: dict[Operation, dict[str, Operation]] = field(default_factory=dict[Operation, dict[str, Operation]])
 
     def verify(self, call: CallOp) -> None:
-        """What xDSL verifies of a call."""
+        """Performs xDSL's verification of a call."""
         _CALL_WITHOUT_CALLEE.verify(call)
         callee = self._callee(call)
         if not isinstance(callee, FuncOp):
@@ -325,7 +325,7 @@ def _verify_rules(op: Operation, callees: _Callees) -> None:
 
 
 def _enter(op: Operation, around: Operation, parts: dict[Operation, list[Operation]]) -> None:
-    """Add the operations nested in `op` to the part that they belong to, that of `around` or of one within."""
+    """Adds the operations nested in `op` to their part: that of `around`, or of a nested isolated operation."""
     for region in op.regions:
         for block in region.blocks:
             for inner in block.ops:
@@ -338,14 +338,14 @@ def _enter(op: Operation, around: Operation, parts: dict[Operation, list[Operati
 
 @dataclass
 class _Faults:
-    """The faults of each part of what is verified: of the operations around which nothing is seen."""
+    """The faults of each part, which is the content of an operation that is isolated from above."""
 
     parts: Mapping[Operation, Sequence[Operation]]
     found: dict[Operation, list[DiagnosticError]] = field(default_factory=dict[Operation, list[DiagnosticError]])
     faulty: set[Operation] = field(default_factory=set[Operation])
 
     def check(self, part: Operation, check: Callable[[Operation], None], op: Operation) -> None:
-        """`op` of `part` is checked, and its faults are noted down."""
+        """Checks `op` in `part`, and records its faults."""
         try:
             check(op)
         except DiagnosticError as error:
@@ -353,7 +353,7 @@ class _Faults:
             self.faulty.update(each.op for each in error.diagnostics if each.op is not None)
 
     def follow(self, op: Operation, part: Operation) -> bool:
-        """Whether faults of `op` may follow from those of its operands, or of what it is nested in."""
+        """Whether faults of `op` may follow from those of its operands or its parent operations."""
         if any(operand.owner in self.faulty for operand in op.operands):
             return True
         above = op
@@ -364,10 +364,12 @@ class _Faults:
 
 
 def verify(root: Operation) -> None:
-    """Verify `root` and all that is nested in it. Raises `DiagnosticError` with all faults that follow from no other.
+    """Verifies `root` and everything nested in it. Raises `DiagnosticError` with all independent faults.
 
-    Each step stands on those before it: dominance follows the edges between blocks, and an operation's own verifier may
-    follow its operands to their definitions. A function whose structure is at fault goes no further; the others do.
+    Each step relies on the previous ones: dominance follows the edges between blocks, and an operation's own verifier
+    may
+    follow its operands to their definitions. If the structure of a function is invalid, its later steps are skipped;
+    those of the other functions are not.
     """
     parts: dict[Operation, list[Operation]] = {root: [root]}
     _enter(root, root, parts)

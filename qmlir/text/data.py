@@ -1,4 +1,4 @@
-"""JSON and TOML: read within limits, checked against the type that the reader expects, and written."""
+"""JSON and TOML: parsed within limits, checked against the type that the reader expects, and written."""
 
 import json
 import math
@@ -16,14 +16,13 @@ import numpy as np
 from qmlir.ir.diagnostics import text_error
 from qmlir.text.files import read_regular, reason_of
 
-# Results of workflows as the plain values that JSON has.
+# Conversion of workflow results to plain JSON values.
 
 
 def plain(value: Any, *, number: Callable[[float], float] = float, text: Callable[[str], str] = str) -> Any:
-    """`value` as JSON has it: dataclasses as objects, arrays as lists, NaN and infinities as null.
+    """Converts `value` to JSON values: dataclasses become objects, arrays lists, NaN and infinities null.
 
-    Finite floats are written as `number` gives them, strings and keys as `text` does. Raises `TypeError` for what has
-    no such form.
+    `number` converts finite floats, `text` strings and keys. Raises `TypeError` for values without a JSON form.
     """
     again = partial(plain, number=number, text=text)
     match value:
@@ -59,8 +58,8 @@ def plain(value: Any, *, number: Callable[[float], float] = float, text: Callabl
 
 # Data from JSON files: parsed within limits, and read with the type that the reader expects.
 #
-# A file may come from anyone. Every access names what it expects, so that a damaged or hostile file ends in one line
-# that names the file, the key, the expected type and the value found:
+# A file may be untrusted. Every access names its expected type, so that a damaged or hostile file yields a one-line
+# error with the file, the key, the expected type and the value found:
 #
 #     data = read_data(path)
 #     stem = data["stem"].text()
@@ -69,21 +68,21 @@ def plain(value: Any, *, number: Callable[[float], float] = float, text: Callabl
 MAX_INT64 = (1 << 63) - 1
 
 _DEEPEST = 64
-"""Lists and objects inside each other: what compares, hashes and prints them recurses."""
+"""The maximum nesting of lists and objects, which are compared, hashed and printed recursively."""
 
 _FILE_LIMIT = 1 << 26
-"""Bytes of a file that is read: a file with holes may have any size, and data takes 20 times its text in memory."""
+"""The maximum size of a file: sparse files may have any size, and data takes 20 times its text in memory."""
 
 _SHOWN = 40
-"""Characters of a value that a message shows."""
+"""The number of characters of a value that a message shows."""
 
 
 class LimitError(ValueError):
-    """A text that is well-formed and exceeds a limit."""
+    """Well-formed text that exceeds a limit."""
 
 
 def check_nesting(value: object) -> None:
-    """Raise `LimitError` if lists and dictionaries in `value` nest deeper than the limit."""
+    """Raises `LimitError` if lists and dictionaries in `value` nest deeper than the limit."""
     pending: list[tuple[Any, int]] = [(value, 1)]
     while pending:
         found, depth = pending.pop()
@@ -133,17 +132,17 @@ def _described(value: object) -> str:
 
 @dataclass(frozen=True)
 class JsonValue:
-    """A value of a JSON file, with its place for messages. All methods raise `DiagnosticError` for another type."""
+    """A value of a JSON file with its path, for messages. All methods raise `DiagnosticError` for another type."""
 
     name: str
     """The file, as messages name it."""
 
     value: Any
     path: str = ""
-    """The keys that lead to the value, with dots between them."""
+    """The keys that lead to the value, separated by dots."""
 
     def wrong(self, expected: str) -> NoReturn:
-        """Raise the error that something else was expected here."""
+        """Raises an error that the value is not as expected."""
         key = f" '{self.path:.{_SHOWN * 3}}'" if self.path else " the content"
         raise text_error(f"{self.name}:{key} must be {expected}, but got {_described(self.value)}")
 
@@ -157,7 +156,7 @@ class JsonValue:
         return cast(dict[str, Any], value)
 
     def __getitem__(self, key: str) -> "JsonValue":
-        """The value of a key that must be there."""
+        """Returns the value of a required key."""
         found = self._object()
         if key not in found:
             inside = f": '{self.path:.{_SHOWN * 3}}'" if self.path else ""
@@ -165,23 +164,23 @@ class JsonValue:
         return self._at(key, found[key])
 
     def get(self, key: str) -> "JsonValue | None":
-        """The value of a key; `None` if the key is missing or its value is null."""
+        """Returns the value of a key; `None` if the key is missing or its value is null."""
         found = self._object().get(key)
         return None if found is None else self._at(key, found)
 
     def entries(self) -> dict[str, "JsonValue"]:
-        """The values of an object by key."""
+        """Returns the values of an object by key."""
         return {key: self._at(key, value) for key, value in self._object().items()}
 
     def __iter__(self) -> Iterator["JsonValue"]:
-        """The elements of a list."""
+        """Iterates over the elements of a list."""
         value: object = self.value
         if not isinstance(value, list):
             self.wrong("a list")
         return (self._at(place, each) for place, each in enumerate(cast(list[Any], value)))
 
     def text(self, choices: Collection[str] | None = None) -> str:
-        """A string; one of `choices` if they are given."""
+        """Returns a string, which must be one of `choices` if they are given."""
         if not isinstance(self.value, str):
             self.wrong("a string")
         if _has_surrogates(self.value):
@@ -191,14 +190,14 @@ class JsonValue:
         return self.value
 
     def integer(self, low: int = -MAX_INT64 - 1, high: int = MAX_INT64) -> int:
-        """An integer from `low` to `high`, by default of 64 bits."""
+        """Returns an integer from `low` to `high`; the default limits are those of 64 bits."""
         if type(self.value) is not int or not low <= self.value <= high:
             limits = f" from {low} to {high}" if high < MAX_INT64 else "" if low < 0 else f" >= {low}"
             self.wrong(f"an integer{limits}")
         return self.value
 
     def number(self, low: float = -math.inf, high: float = math.inf, *, allow_nonfinite: bool = False) -> float:
-        """A number from `low` to `high`; a finite one, unless `allow_nonfinite` is set."""
+        """Returns a number from `low` to `high`, which must be finite unless `allow_nonfinite` is set."""
         value: Any = self.value
         is_number = type(value) is float or (type(value) is int and value.bit_length() <= 64)
         if not is_number or not (allow_nonfinite or math.isfinite(value)):
@@ -210,16 +209,16 @@ class JsonValue:
         return float(value)
 
     def boolean(self) -> bool:
-        """A truth value."""
+        """Returns a boolean value."""
         if not isinstance(self.value, bool):
             self.wrong("true or false")
         return self.value
 
 
 def parse_data(text: str | bytes, name: str, *, allow_nonfinite: bool = False) -> JsonValue:
-    """The data of a JSON text, which messages call `name`.
+    """Parses JSON text, which messages call `name`.
 
-    An object must not have a key twice. Raises `DiagnosticError` for text that is not JSON, for data that is nested
+    Keys of an object must be unique. Raises `DiagnosticError` for text that is not JSON, for data that is nested
     more than 64 levels deep, and, unless `allow_nonfinite` is set, for NaN and Infinity, which JSON doesn't have.
     """
 
@@ -245,7 +244,7 @@ def parse_data(text: str | bytes, name: str, *, allow_nonfinite: bool = False) -
 
 
 def read_data(path: str | PathLike[str], *, allow_nonfinite: bool = False) -> JsonValue:
-    """The data of a JSON file. Raises `DiagnosticError` if it can't be read, or isn't a regular file of JSON."""
+    """Reads a JSON file. Raises `DiagnosticError` if it can't be read, or isn't a regular file of JSON."""
     try:
         content = read_regular(path, _FILE_LIMIT + 1)
     except OSError as error:
@@ -255,12 +254,12 @@ def read_data(path: str | PathLike[str], *, allow_nonfinite: bool = False) -> Js
     return parse_data(content, f"'{path}'", allow_nonfinite=allow_nonfinite)
 
 
-# TOML: read within limits, and written, which the standard library doesn't do.
+# TOML: parsed within limits, and written, which the standard library doesn't support.
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 _MOST_PARTS = 16
-"""Parts of a dotted key: tomllib takes time and memory that grow with their square."""
+"""The maximum number of parts of a dotted key: tomllib takes time and memory quadratic in it."""
 
 _PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
 _LEXEME = re.compile(
@@ -270,17 +269,18 @@ _LEXEME = re.compile(
     rf"|(?P<key>{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{_MOST_PARTS},}}+)"
     rf"|{_PART}"
 )
-"""What may hold dots, from left to right: comments, strings of several lines, keys that are too long, other parts."""
+"""Matches tokens that may contain dots, from left to right: comments, multi-line strings, too long keys, other
+parts."""
 
 _MOST_CHARACTERS = 1 << 22
-"""tomllib takes about two seconds for so many."""
+"""The maximum length of a text, for which tomllib takes about two seconds."""
 
 _INTEGER_LIMIT = 1 << 63
-"""TOML has integers of 64 bits; tomllib reads longer ones, which Python may refuse to print."""
+"""The bound of integers: TOML has 64 bits; tomllib reads longer ones, which Python may refuse to print."""
 
 
 def parse_toml(text: str, name: str) -> dict[str, Any]:
-    """The tables of a TOML text, which messages call `name`.
+    """Parses TOML text, which messages call `name`.
 
     Raises `DiagnosticError` for text that is not TOML or is longer than 4 MiB, for a dotted key of more than 16 parts,
     for data that is nested more than 64 levels deep, and for integers of more than 64 bits.
@@ -315,7 +315,7 @@ def _check_integers(content: dict[str, Any]) -> None:
 
 
 def toml_value(value: object) -> str:
-    """A truth value, number, string, list or table in TOML, on one line; of any other value its text as a string."""
+    """Returns a boolean, number, string, list or table as TOML on one line; other values as a string of their text."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -327,10 +327,10 @@ def toml_value(value: object) -> str:
             entries = cast(Mapping[str, Any], value).items()
             return f"{{ {', '.join(f'{toml_key(name)} = {toml_value(each)}' for name, each in entries)} }}"
         case _:
-            # JSON escapes strings as TOML does, but for one character, which JSON leaves as it is.
+            # JSON escapes strings as TOML does, except for one character, which JSON leaves unescaped.
             return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def toml_key(name: str) -> str:
-    """A key of a table, quoted where it must be."""
+    """Returns a table key, quoted if necessary."""
     return name if _BARE_KEY.fullmatch(name) else toml_value(name)

@@ -1,4 +1,4 @@
-"""Diagnostics as text, locations in a source, and the check of the diagnostics that a test file expects."""
+"""Rendering of diagnostics, locations in a source, and the check of expected diagnostics in a test file."""
 
 import re
 from bisect import bisect_right
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from qmlir.ir.diagnostics import Diagnostic, Severity, SourceLocation, printable, text_error
 from qmlir.text.printing import op_excerpt
 
-# Places in a text: lines and columns of positions, and strings that have no end.
+# Source locations: lines and columns of positions, and detection of unterminated strings.
 
 _PLAIN = r'[^"\\\n\v\f]*'
 _ESCAPE = r'\\(?:["nt\\]|[0-9A-Fa-f]{2})'
@@ -24,34 +24,35 @@ class LineTable:
         self._starts = [0, *(found.end() for found in re.finditer("\n", source))]
 
     def position(self, line: int, column: int) -> int:
-        """The position of a line and column, both counted from 1; the last one where the text ends before."""
+        """Returns the position of a line and column, both counted from 1; clamped to the last line of the text."""
         starts = self._starts
         return starts[min(line - self._line_offset, len(starts)) - 1] + column - 1
 
     def place(self, position: int) -> SourceLocation:
-        """The line and column of a position in the text, both counted from 1."""
+        """Returns the line and column of a position in the text, both counted from 1."""
         line = bisect_right(self._starts, position)
         column = position - self._starts[line - 1] + 1
         return SourceLocation(self.filename, line + self._line_offset, column)
 
 
 def check_strings(source: str, lines: LineTable) -> None:
-    """Refuse a string literal without an end or with a wrong escape: xDSL's lexer takes exponential time for them."""
+    """Raises an error for an unterminated string or a wrong escape, on which xDSL's lexer takes exponential time."""
     for found in _COMMENT_OR_STRING.finditer(source):
         if found[0].startswith('"') and not found["end"]:
             raise text_error("unterminated string literal or unknown escape", lines.place(found.start()))
 
 
 def metadata_position(source: str) -> int | None:
-    """Where the file metadata of a text, `{-# … #-}`, begins; `None` if it has none. Strings are checked before."""
+    """Returns the position of the file metadata `{-# … #-}`; `None` if there is none. Strings must have been
+    checked."""
     return next((found.start() for found in _COMMENT_OR_STRING.finditer(source) if found["metadata"]), None)
 
 
-# Diagnostics as text, and the check of those that a test file expects.
+# Rendering of diagnostics, and the check of those that a test file expects.
 #
 # `expected-error {{…}}` (also `-warning`, `-remark`, `-note`, and `-re` for a regular expression in `{{…}}` parts)
-# stands in a comment on the line that the diagnostic names, or `@+N`, `@-N`, `@above`, `@below` lines from it;
-# `@unknown` stands for a diagnostic without a place. Upstream MLIR's `--verify-diagnostics` reads the same comments.
+# is in a comment on the line of the diagnostic, or `@+N`, `@-N`, `@above`, `@below` lines from it;
+# `@unknown` matches a diagnostic without a location. Upstream MLIR's `--verify-diagnostics` reads the same comments.
 
 _EXPECTED = re.compile(
     r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)?\s*"
@@ -62,10 +63,10 @@ _REGEX_PART = re.compile(r"\{\{(.*?)\}\}")
 
 
 def render(diagnostic: Diagnostic, source: str | None = None, line_offset: int = 0, filename: str | None = None) -> str:
-    """`file:line:col: error: message`, then the line itself with a caret, or a few lines of IR around the operation.
+    """Renders `file:line:col: error: message`, then the line with a caret, or a few lines of IR around the operation.
 
-    `source` is the text of `filename` after its first `line_offset` lines; without a name it is taken for the text
-    that the diagnostic speaks of.
+    `source` is the text of `filename` after its first `line_offset` lines; without a name, it is assumed to be the text
+    that the diagnostic refers to.
     """
     lines = [str(diagnostic), *_shown(diagnostic, source, line_offset, filename)]
     for note in diagnostic.notes:
@@ -93,7 +94,7 @@ def _source_line(source: str, number: int) -> str | None:
 
 @dataclass
 class Expectation:
-    """One `expected-…` comment: what must be said `count` times at `line` (`None`: at no known place)."""
+    """An `expected-…` comment: a diagnostic that must occur `count` times at `line` (`None`: without a location)."""
 
     severity: Severity
     pattern: re.Pattern[str]
@@ -125,17 +126,17 @@ def _target_line(where: str | None, line: int, others: Sequence[int]) -> int | N
 
 @dataclass
 class ExpectedDiagnostics:
-    """The diagnostics that a text expects, and the comments, by line, whose regular expression is none."""
+    """The diagnostics that a text expects, and the comments, by line, with an invalid regular expression."""
 
     expectations: list[Expectation] = field(default_factory=list[Expectation])
     malformed: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
 
     @staticmethod
     def scan(text: str, line_offset: int = 0) -> "ExpectedDiagnostics":
-        """Find the `expected-…` comments of a chunk that starts `line_offset` lines into its file."""
+        """Finds the `expected-…` comments of a chunk that starts `line_offset` lines into its file."""
         lines = text.split("\n")
         found = [(number, _EXPECTED.search(line)) for number, line in enumerate(lines, start=1 + line_offset)]
-        # `@above` and `@below` skip lines that hold nothing but an expectation.
+        # `@above` and `@below` skip lines that contain only an expectation.
         plain = [
             number
             for number, match in found
@@ -157,7 +158,7 @@ class ExpectedDiagnostics:
         return expected
 
     def mismatches(self, diagnostics: Sequence[Diagnostic], filename: str) -> list[str]:
-        """What was said and not expected, and what was expected and not said; empty where all is as it should be."""
+        """Returns messages about unexpected and missing diagnostics; empty if all expectations are met."""
         problems = [
             f"{filename}:{line}: error: no regular expression: {complaint}" for line, complaint in self.malformed
         ]

@@ -1,8 +1,8 @@
-"""The steps that the float functions are made of: what IEEE 754 and two's complement fix to the last bit.
+"""The elementary steps of float functions: operations that IEEE 754 and two's complement define bit by bit.
 
-A definition is written once, over `Steps`: on arrays of NumPy it computes, on values of the IR it builds operations.
-Each step rounds once, and none is fused with another, so the same steps give the same bits everywhere. A formula is
-written over `FunctionSteps`, which have the functions too, each rounded as its own definition says.
+A definition is written once, over `Steps`: on NumPy arrays it computes, on IR values it builds operations.
+Each step rounds once, and none is fused with another, so equal steps yield bit-identical results everywhere. Formulas
+are written over `FunctionSteps`, which add the functions themselves, each rounded as its own definition says.
 """
 
 from collections.abc import Callable
@@ -14,105 +14,106 @@ import numpy.typing as npt
 from qmlir.arithmetic.arrays import Array
 
 Value = Any
-"""Floats or integers of one type that have the operators of Python: `+ - * /`, comparisons; integers also `& << >>`.
+"""Floats or integers of one type with Python's operators: `+ - * /`, comparisons; for integers also `& << >>`.
 
-A Python number beside one is a constant of its type, rounded once. `>>` repeats the sign.
+A Python number operand is a constant of this type, rounded once. `>>` is an arithmetic shift.
 """
 
 Condition = Any
-"""What a comparison of values gives, with `&` and `|`. A comparison with NaN holds only for `!=`."""
+"""The result of a comparison, with `&` and `|`. A comparison with NaN is true only for `!=`."""
 
 
 class Steps(Protocol):
-    """The steps that have no operator in Python."""
+    """The steps without a Python operator."""
 
     def constant(self, number: float, like: Value) -> Value:
-        """A number as a value of the type of `like`."""
+        """Returns a number as a value of the type of `like`."""
         ...
 
     def where(self, condition: Condition, chosen: Value, otherwise: Value) -> Value:
-        """`chosen` where the condition holds; both are values, or one a number."""
+        """Selects `chosen` if the condition is true, otherwise `otherwise`; one of them may be a number."""
         ...
 
     def sqrt(self, x: Value) -> Value:
-        """The square root, rounded once."""
+        """Computes the square root, rounded once."""
         ...
 
     def round_even(self, x: Value) -> Value:
-        """The nearest integer, of two the even one."""
+        """Rounds to the nearest integer, ties to even."""
         ...
 
     def absolute(self, x: Value) -> Value:
-        """The float without its sign."""
+        """Clears the sign of a float."""
         ...
 
     def copysign(self, x: Value, sign: Value) -> Value:
-        """`x`, a value or a number, with the sign of `sign`, also that of a zero."""
+        """Returns `x`, a value or a number, with the sign of `sign`, which may be that of a zero."""
         ...
 
     def bits(self, x: Value) -> Value:
-        """The bits of f32 as i32, of f64 as i64."""
+        """Returns the bits of f32 as i32, or of f64 as i64."""
         ...
 
     def of_bits(self, x: Value) -> Value:
-        """The float that has these bits."""
+        """Returns the float with these bits."""
         ...
 
     def shift_in_zeros(self, x: Value, count: Value) -> Value:
-        """The bits of an integer moved down by `count`, zeros moved in."""
+        """Shifts the bits of an integer right by `count`, logically."""
         ...
 
     def wide(self, x: Value) -> Value:
-        """f32 as f64, i32 as i64."""
+        """Converts f32 to f64, or i32 to i64."""
         ...
 
     def narrow(self, x: Value) -> Value:
-        """f64 rounded to f32."""
+        """Rounds f64 to f32."""
         ...
 
     def real(self, x: Value) -> Value:
-        """An integer as f64, rounded once."""
+        """Converts an integer to f64, rounded once."""
         ...
 
     def whole(self, x: Value) -> Value:
-        """A whole number in f64 as an integer of 64 bits, which holds it."""
+        """Converts an integral f64 to a 64-bit integer; it must be in range."""
         ...
 
 
 class FunctionSteps(Steps, Protocol):
-    """The steps of formulas: besides those above the functions of `qmlir.arithmetic.functions`."""
+    """The steps of formulas: in addition to the above, the functions of `qmlir.arithmetic.functions`."""
 
     def function(self, name: str, *operands: Value) -> Value:
-        """A function by the name of its operation of `math`: `exp`, `tanh`, …"""
+        """Applies a function by the name of its `math` operation: `exp`, `tanh`, …"""
         ...
 
     def floor(self, x: Value) -> Value:
-        """The largest integer that is not above `x`."""
+        """Rounds down to an integer."""
         ...
 
     def ceil(self, x: Value) -> Value:
-        """The smallest integer that is not below `x`."""
+        """Rounds up to an integer."""
         ...
 
     def maximum(self, x: Value, other: Value) -> Value:
-        """The larger of a value and another or a number, as `qmlir.arithmetic.arrays` has it."""
+        """Returns the maximum of two values, or a value and a number, with the semantics of
+        `qmlir.arithmetic.arrays`."""
         ...
 
     def minimum(self, x: Value, other: Value) -> Value:
-        """The smaller of a value and another or a number."""
+        """Returns the minimum of two values, or a value and a number."""
         ...
 
 
 Definition = Callable[..., Value]
-"""`definition(steps, *values)`: a function of f32 values."""
+"""A definition `definition(steps, *values)` of a function of f32 values."""
 
 _SAME_SIZE = {np.dtype(a): np.dtype(b) for a, b in (("f4", "i4"), ("i4", "f4"), ("f8", "i8"), ("i8", "f8"))}
 
 
 class NumPySteps:
-    """The steps on arrays, which compute as they are taken."""
+    """The steps on arrays, evaluated immediately."""
 
-    # Typed loosely by their stubs, and used on values of any kind.
+    # Their type stubs are loose, and they are used on values of any kind.
     where: Any = staticmethod(np.where)
     sqrt: Any = staticmethod(np.sqrt)
     round_even: Any = staticmethod(np.rint)

@@ -1,7 +1,7 @@
-"""What operations that are in training compute at inference, for `strip-training`.
+"""Inference forms of operations in training mode, for `strip-training`.
 
-A rule `(at, op)` adds operations by `at`, and returns the values in the place of the results; `None` for one that
-nothing reads. Those of a package are in its contribution's table `inference`.
+A rule `(at, op)` adds operations through `at`, and returns the values that replace the results; `None` for an unused
+one. A package lists its rules in the table `inference` of its contribution.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ AtInference = Callable[[Site, Any], Sequence[SSAValue | None]]
 
 
 def _dropout(at: Site, op: DropoutOp) -> Sequence[SSAValue | None]:
-    """Every element is kept."""
+    """Keeps every element."""
     if op.mask.first_use is None:
         return [op.input, None]
     kept = at.append(ConstantOp.of(np.ones((), np.int8), TensorType(i1, ()))).result
@@ -28,7 +28,7 @@ def _dropout(at: Site, op: DropoutOp) -> Sequence[SSAValue | None]:
 
 
 def _batch_norm(at: Site, op: BatchNormTrainingOp) -> Sequence[SSAValue]:
-    """The running statistics normalize, and stay as they are."""
+    """Normalizes by the running statistics, and leaves these unchanged."""
     statistics = op.mean, op.variance
     result = at.add(BatchNormOp, op.data, op.scale, op.bias, *statistics, epsilon=op.epsilon).result
     return [result, *statistics, *statistics]

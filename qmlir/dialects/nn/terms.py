@@ -1,4 +1,4 @@
-"""Formulas over values: where operations are added, and terms that are written with the operators of Python."""
+"""Builders for rewrites: insertion of operations with provenance, and terms with Python operators."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ OperationT = TypeVar("OperationT", bound=Operation)
 
 @dataclass(frozen=True)
 class Site:
-    """Where operations are added that stand for the nodes of `op`, in the role `ROLE` of each."""
+    """An insertion point for operations that replace or extend `op`; their origins are those of `op` with role
+    `ROLE`."""
 
     ROLE: ClassVar[str] = ""
 
@@ -39,11 +40,11 @@ class Site:
     insert: Callable[[Operation], object]
 
     def error(self, message: str) -> DiagnosticError:
-        """The error, to be raised, that names the operation."""
+        """Returns an error, to be raised, that names the operation."""
         return op_error(self.op, message)
 
     def append(self, op: OperationT) -> OperationT:
-        """Add an operation of any dialect."""
+        """Inserts an operation of any dialect."""
         origins = origins_of(self.op)
         set_origins(op, (origin.within(self.ROLE) for origin in origins) if self.ROLE else origins)
         self.insert(op)
@@ -57,7 +58,7 @@ class Site:
         results: int = 1,
         **properties: Any,
     ) -> NnOpT:
-        """Add an operation of `nn`; see `build`."""
+        """Inserts an operation of `nn`; see `build`."""
         try:
             return self.append(build(operation, operands, properties, result_types=result_types, results=results))
         except VerifyException as error:
@@ -68,55 +69,55 @@ class Site:
     # Constants
 
     def constant(self, array: Any, like: SSAValue) -> SSAValue:
-        """A constant with the plain element type of `like`."""
+        """Returns a constant with the plain element type of `like`."""
         element: Attribute = plain_type(element_of(like))
         held: Array = np.ascontiguousarray(np.asarray(array, dense_dtype(element)))
         return self.append(ConstantOp.of(held.reshape(np.shape(array)), TensorType(element, np.shape(array)))).result
 
     def filled(self, number: float, like: SSAValue) -> SSAValue:
-        """A tensor with the shape and the plain element type of `like` whose elements are all `number`."""
+        """Returns a tensor with the shape and plain element type of `like`, filled with `number`."""
         return self.expanded(self.constant(number, like), like)
 
     # Shapes
 
     def known_shape(self, value: SSAValue) -> tuple[int, ...]:
-        """The shape of `value`. Raises `DiagnosticError` where a size is open."""
+        """Returns the static shape of `value`. Raises `DiagnosticError` if a size is dynamic."""
         sizes = shape_of(value)
         if DYNAMIC_INDEX in sizes:
             raise self.error(f"'{value.type}' has dynamic dimensions; fix the input shapes with --shape")
         return sizes
 
     def reshaped(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """`value` in a shape of known sizes."""
+        """Reshapes `value` to a static shape."""
         return self.add(movement.ReshapeOp, value, result_types=[TensorType(element_of(value), shape)]).result
 
     def reshaped_as(self, value: SSAValue, like: SSAValue) -> SSAValue:
-        """`value` in the shape of `like`."""
+        """Reshapes `value` to the shape of `like`."""
         sizes = shape_of(like)
         shape = self.add(shapes.ShapeOp, like).result if sizes.count(DYNAMIC_INDEX) > 1 else None
         type_: AnyTensor = TensorType(element_of(value), sizes)
         return self.add(movement.ReshapeOp, value, shape, result_types=[type_], allow_zero=True).result
 
     def transposed(self, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
-        """`value` with its axes in another order."""
+        """Transposes `value`."""
         if tuple(permutation) == tuple(range(len(permutation))):
             return value
         return self.add(movement.TransposeOp, value, permutation=list(permutation)).result
 
     def restored(self, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
-        """What `permutation` made `value` of."""
+        """Transposes `value` by the inverse of `permutation`."""
         return self.transposed(value, [int(axis) for axis in np.argsort(permutation)])
 
     def unsqueezed(self, value: SSAValue, axes: Sequence[int]) -> SSAValue:
-        """`value` with axes of size 1 at these places of the result."""
+        """Inserts axes of size 1 at these indices of the result."""
         return self.add(movement.UnsqueezeOp, value, axes=list(axes)).result if axes else value
 
     def squeezed(self, value: SSAValue, axes: Sequence[int]) -> SSAValue:
-        """`value` without these axes of size 1."""
+        """Removes these axes of size 1."""
         return self.add(movement.SqueezeOp, value, axes=list(axes)).result if axes else value
 
     def expanded(self, value: SSAValue, like: SSAValue) -> SSAValue:
-        """`value` broadcast to the shape of `like`."""
+        """Broadcasts `value` to the shape of `like`."""
         sizes = shape_of(like)
         if DYNAMIC_INDEX not in sizes:
             return self.expanded_to(value, sizes)
@@ -125,15 +126,15 @@ class Site:
         return self.add(expansion.ExpandOp, value, shape=shape, result_types=[type_]).result
 
     def expanded_to(self, value: SSAValue, sizes: Sequence[int]) -> SSAValue:
-        """`value` broadcast to a shape of known sizes."""
+        """Broadcasts `value` to a static shape."""
         return value if shape_of(value) == tuple(sizes) else self.add(expansion.ExpandOp, value, shape=sizes).result
 
     def sliced(self, value: SSAValue, axis: int, start: int, end: int, step: int = 1) -> SSAValue:
-        """The elements from `start` to before `end` along one axis."""
+        """Slices from `start` up to `end` along one axis."""
         return self.add(movement.SliceOp, value, starts=[start], ends=[end], axes=[axis], steps=[step]).result
 
     def padded(self, value: SSAValue, axis: int, before: int, after: int) -> SSAValue:
-        """`value` with zeros before and after one axis; negative numbers take elements away."""
+        """Pads `value` with zeros before and after one axis; negative numbers remove elements."""
         if not before and not after:
             return value
         return self.add(expansion.PadOp, value, pads=[before, after], axes=[axis]).result
@@ -141,7 +142,7 @@ class Site:
     # Sums
 
     def sum(self, value: SSAValue, axes: Sequence[int], keep_dims: bool = False) -> SSAValue:
-        """The sums along `axes`."""
+        """Sums `value` along `axes`."""
         if not axes:
             return value
         return self.add(reduction.ReduceSumOp, value, axes=list(axes), keep_dims=keep_dims).result
@@ -149,13 +150,13 @@ class Site:
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A value in a formula, with the operators of Python; a number beside it is a constant of its type."""
+    """A value in a formula, with Python's operators; a number operand becomes a constant of the value's type."""
 
     at: Site
     value: SSAValue
 
     def apply(self, operation: type[NnOp], *others: Term | float) -> Term:
-        """The result of an operation of `nn` on this value and others."""
+        """Returns the result of an operation of `nn` on this value and others."""
         values = [self._like(other).value for other in others]
         return Term(self.at, self.at.add(operation, self.value, *values).results[0])
 
@@ -208,15 +209,15 @@ class Term:
         return self.apply(elementwise.LessOrEqualOp, other)
 
     def equals(self, other: Term | float) -> Term:
-        """Whether elements are equal, as i1."""
+        """Compares elements for equality; the result has element type i1."""
         return self.apply(elementwise.EqualOp, other)
 
     def where(self, condition: Term, otherwise: Term | float = 0.0) -> Term:
-        """This value where the condition holds, another one elsewhere."""
+        """Selects this value if the condition is true, and another one otherwise."""
         return self._either(condition, self, self._like(otherwise))
 
     def unless(self, condition: Term, otherwise: Term | float = 0.0) -> Term:
-        """Another value where the condition holds, this one elsewhere."""
+        """Selects another value if the condition is true, and this one otherwise."""
         return self._either(condition, self._like(otherwise), self)
 
     def _like(self, other: Term | float) -> Term:

@@ -1,7 +1,7 @@
-"""Reading and writing the inside of a quantized type: storage, expressed type, scales and zero points.
+"""Parsing and printing of the parameters of quantized types: storage, expressed type, scales and zero points.
 
-A literal of thousands of parameters is read at once by the JSON reader; token by token only where that
-fails, so that an error has its line and column. All numbers of a type are formatted together.
+The JSON reader parses a literal with thousands of parameters at once; only if that fails, it is parsed token by token,
+so that an error has its line and column. All numbers of a type are formatted together.
 """
 
 import json
@@ -25,16 +25,16 @@ Parameters = tuple[Floats, npt.NDArray[np.int64]]
 """Scales and zero points of one shape."""
 
 Rounding = Callable[[Floats], Floats]
-"""What the reader of a text does to each f64 that it reads."""
+"""The rounding that the reader of a text applies to each f64."""
 
 MAX_STORAGE_BITS = 32
 """The widest storage type, as upstream."""
 
 MAX_PARAMETER_RANK = 64
-"""How deep lists of parameters may nest: the rank that NumPy arrays have at most."""
+"""The maximum nesting of parameter lists, which is the maximum rank of NumPy arrays."""
 
 BRIEF_PARAMETERS = 60
-"""A message leaves out lists of parameters that are longer than this many characters."""
+"""The number of characters above which messages omit a list of parameters."""
 
 _STORAGE = re.compile(r"(u|ui|i|si)([0-9]+)")
 _SMALL_FLOAT = re.compile(r"(?:b?f|tf)[0-9]\w*")
@@ -49,7 +49,7 @@ def _parse_storage_type(parser: AttrParser) -> IntegerType:
     position = parser.pos
     name = parser.parse_optional_identifier()
     if name is None:
-        # No keyword: the alias of a builtin integer type.
+        # Without a keyword, it may be the alias of a builtin integer type.
         storage = as_integer(parser.parse_type())
         if storage is None:
             parser.raise_error("expected an integer storage type", position)
@@ -65,7 +65,7 @@ def _parse_storage_type(parser: AttrParser) -> IntegerType:
 
 
 def parse_optional_small_float(parser: AttrParser) -> SmallFloat | None:
-    """Parse a float of 8 bits or fewer as storage, if present. A range of its own, as of integers, is refused."""
+    """Parses a float storage type of at most 8 bits, if present. Limits, which integers may have, are rejected."""
     content, position = parser.lexer.input.content, parser.pos
     found = _SMALL_FLOAT.match(content, position)
     storage = as_small_float(parser.parse_type()) if found else None
@@ -79,7 +79,7 @@ def parse_optional_small_float(parser: AttrParser) -> SmallFloat | None:
 def parse_storage(
     parser: AttrParser, limits_of: Callable[[IntegerType], tuple[int, int]]
 ) -> tuple[IntegerType, tuple[int, int] | None]:
-    """Parse `i8`, `u8`, `ui8`, `si8`, each with an optional `<low:high>`, or the alias of an integer type."""
+    """Parses `i8`, `u8`, `ui8`, `si8`, each with an optional `<low:high>`, or the alias of an integer type."""
     storage = _parse_storage_type(parser)
     if parser.parse_optional_punctuation("<") is None:
         return storage, None
@@ -98,7 +98,7 @@ def parse_storage(
 
 
 def parse_expressed(parser: AttrParser) -> AnyFloat:
-    """Parse the float type that the values express."""
+    """Parses the float type that the values express."""
     position = parser.pos
     expressed = parser.parse_type()
     if not isinstance(expressed, AnyFloat):
@@ -107,7 +107,7 @@ def parse_expressed(parser: AttrParser) -> AnyFloat:
 
 
 def parse_real(parser: AttrParser) -> float:
-    """Parse a decimal float, or the bits of an f64 in hexadecimal; a plain integer is refused, as upstream does."""
+    """Parses a decimal float, or the bits of an f64 in hexadecimal; rejects a plain integer, as upstream does."""
     position = parser.pos
     number = parser.parse_number()
     if isinstance(number, float):
@@ -129,13 +129,13 @@ def _parse_zero_point(parser: AttrParser) -> int:
 
 
 def parse_scale(parser: AttrParser) -> Parameters:
-    """Parse `0.1` or `0.1:-3`."""
+    """Parses a scale with an optional zero point: `0.1` or `0.1:-3`."""
     scale = parse_real(parser)
     return np.array(scale), np.array(_parse_zero_point(parser))
 
 
 def parse_optional_blocks(parser: AttrParser) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Parse `{0:1, 1:32}`, axis to block size, if present."""
+    """Parses `{0:1, 1:32}`, a map from axis to block size, if present."""
 
     def parse_pair() -> tuple[int, int]:
         axis = parser.parse_integer(False)
@@ -149,7 +149,7 @@ def parse_optional_blocks(parser: AttrParser) -> tuple[tuple[int, ...], tuple[in
 
 
 def _read_at_once(text: str) -> Parameters | None:
-    """Scales and zero points of a literal without hexadecimal numbers, `None` where it is not well formed."""
+    """Parses the scales and zero points of a literal without hexadecimal numbers; `None` if it is malformed."""
     if not text.startswith("{"):
         return None
     try:
@@ -162,13 +162,13 @@ def _read_at_once(text: str) -> Parameters | None:
         zero_points = np.array(zeros, dtype=np.int64)
     except (ValueError, OverflowError, RecursionError):  # malformed, ragged, too deep, a zero point beyond 64 bits
         return None
-    # An integer where a scale should stand is read as a zero point, and has no fraction in the text.
+    # An integer in the position of a scale is read as a zero point, and has no fraction in the text.
     plain = _PARAMETER.sub("", text).translate({ord(mark): None for mark in "{}, \t\r\n"})
     return (scales, zero_points) if scales.shape == zero_points.shape and scales.size and not plain else None
 
 
 def parse_parameter_literal(parser: AttrParser) -> Parameters:
-    """Parse nested lists of parameters, `{0.1, 0.2:3}` or `{{0.1:1}, {0.2:2}}`, of one shape."""
+    """Parses nested lists of parameters, `{0.1, 0.2:3}` or `{{0.1:1}, {0.2:2}}`, of one shape."""
     start = parser.pos
     content = parser.lexer.input.content
     found = _LITERAL.match(content, start)
@@ -187,7 +187,7 @@ def parse_parameter_literal(parser: AttrParser) -> Parameters:
 
 
 def read_unsigned(zero_points: npt.NDArray[np.int64], bits: int) -> npt.NDArray[np.int64]:
-    """Zero points of blocks with unsigned storage, where upstream keeps the bits, and prints them as signed numbers."""
+    """Converts zero points of blocks with unsigned storage, which upstream prints as signed numbers with equal bits."""
     half = 1 << (bits - 1)
     return np.where((zero_points < 0) & (zero_points >= -half), zero_points + 2 * half, zero_points)
 
@@ -210,10 +210,11 @@ def _parse_element(parser: AttrParser, depth: int) -> Any:
 
 
 def real_texts(values: Floats, rounded: Rounding | None = None) -> list[str]:
-    """A short text of each value that reads back as the same number, with the fraction that MLIR's lexer wants.
+    """Returns a short text of each value that round-trips, with the fraction that MLIR's lexer requires.
 
-    `rounded` is what the reader does to an f64; without it a text reads back as the same f64. What no decimal gives
-    (NaN, infinity) is the bits of the f64 in hexadecimal.
+    `rounded` is the reader's rounding of an f64; without it, the text round-trips to the same f64. Values without a
+    decimal
+    text (NaN, infinity) become the hexadecimal bits of the f64.
     """
     flat = values.ravel()
     texts = [f"{value:.6e}" for value in flat.tolist()]
@@ -229,7 +230,7 @@ def real_texts(values: Floats, rounded: Rounding | None = None) -> list[str]:
 
 
 def real_text(value: float) -> str:
-    """`real_texts` of one value."""
+    """Returns the short text of one value; see `real_texts`."""
     return real_texts(np.array([value], dtype=np.float64))[0]
 
 
@@ -243,7 +244,7 @@ def _mlir_float(text: str, value: float) -> str:
 
 
 def parameter_text(scales: Floats, zero_points: npt.NDArray[np.int64], rounded: Rounding | None = None) -> str:
-    """The text of parameters: a number, or nested lists in braces; `rounded` as in `real_texts`."""
+    """Returns the text of parameters: a number, or nested lists in braces; `rounded` as in `real_texts`."""
     texts = real_texts(scales, rounded)
     for index in np.flatnonzero(zero_points.ravel()).tolist():
         texts[index] += f":{zero_points.flat[index]}"
@@ -260,5 +261,5 @@ def _nested_text(texts: Sequence[str], shape: tuple[int, ...]) -> str:
 
 
 def brief_text(type_: Attribute) -> str:
-    """The text of a type for a message: long lists of parameters are left out."""
+    """Returns the text of a type for a message, without long lists of parameters."""
     return _LONG_PARAMETERS.sub("{...}>", str(type_))

@@ -1,7 +1,7 @@
-"""What the `simd` operations compute, in NumPy: arrays of one axis for vectors, memory as arrays that are written.
+"""Evaluation of the `simd` operations in NumPy: vectors are arrays of rank 1, memory is arrays that are written.
 
-A vector may run past the end of a row: it goes on in the memory that the array is a view of, and
-never past its end.
+A vector may extend past the end of a row into the underlying memory of the array, but never past the end of that
+memory.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,7 +62,7 @@ def _address(array: Array) -> int:
 
 
 def _run(array: Array, place: Place, count: int) -> Array:
-    """A view of `count` elements, one after the other in memory, from a place on."""
+    """Returns a view of `count` consecutive elements in memory from `place` on."""
     for index, size in zip(place[:-1], array.shape[:-1], strict=True):
         if not 0 <= index < size:
             raise InterpretationError(f"index {list(place)} is out of bounds of memory of shape {list(array.shape)}")
@@ -168,7 +168,7 @@ def _narrow(op: NarrowOp, values: Sequence[Array]) -> tuple[Array]:
 
 
 def _wrapped(value: Array, element: Attribute) -> Array:
-    """Integers modulo 2^N, as arrays hold them."""
+    """Wraps integers modulo 2^N, as arrays store them."""
     return narrowed(value.astype(_dtype_of(element)), element)
 
 

@@ -1,4 +1,4 @@
-"""The operations of `simd` on registers: dot products, conversions, comparisons, lanes that change places."""
+"""Operations of `simd` on registers: dot products, conversions, comparisons, lane permutations."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -27,11 +27,11 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.dialects.simd.base import AnyVector, SimdOp, bits_of, element_of, is_signless, lanes_of, vector, vector_of
 
 SAME_VECTOR = VarConstraint("T", base(VectorType[Attribute]))
-"""The one vector type of all operands and results that have this constraint."""
+"""The common vector type of all operands and results with this constraint."""
 
 
 class Signs(StrEnum):
-    """How `simd.dot_accumulate` reads its bytes: the first letter is that of `x`, the second that of `w`."""
+    """The signedness of the bytes of `simd.dot_accumulate`: the first letter is for `x`, the second for `w`."""
 
     US = "us"
     SS = "ss"
@@ -39,10 +39,10 @@ class Signs(StrEnum):
 
 @irdl_op_definition
 class DotAccumulateOp(SimdOp):
-    """Each lane of the accumulator plus the products of its group of elements, modulo 2^32.
+    """Adds the products of each group of elements to the lane of the accumulator, modulo 2^32.
 
-    A group is 32 bits: four bytes, read as `signs` says (`us`: `x` unsigned, `w` signed; `ss`: both signed), or two
-    signed integers of 16 bits.
+    A group has 32 bits: four bytes, interpreted by `signs` (`us`: `x` unsigned, `w` signed; `ss`: both signed), or two
+    signed 16-bit integers.
     """
 
     name = "simd.dot_accumulate"
@@ -68,12 +68,13 @@ class DotAccumulateOp(SimdOp):
 
     @property
     def group(self) -> int:
-        """The elements that one lane of the accumulator sums."""
+        """The number of elements that one lane of the accumulator sums."""
         return lanes_of(self.x) // lanes_of(self.accumulator)
 
     @property
     def kind(self) -> str:
-        """What is multiplied, by the name of the instruction: `dot_us` and `dot_ss` bytes, `dot_pairs` 16 bits."""
+        """The kind of products by the name of the instruction: `dot_us` and `dot_ss` for bytes, `dot_pairs` for 16
+        bits."""
         return "dot_pairs" if self.group == 2 else f"dot_{self.signs.data}"
 
     def verify_(self) -> None:
@@ -97,7 +98,7 @@ class DotAccumulateOp(SimdOp):
 
 @irdl_op_definition
 class MultiplyPairsOp(SimdOp):
-    """Unsigned bytes times signed ones, the products of neighbours added and kept inside 16 bits."""
+    """Multiplies unsigned bytes by signed ones; adjacent products are added with saturation to 16 bits."""
 
     name = "simd.multiply_pairs"
 
@@ -123,7 +124,7 @@ class MultiplyPairsOp(SimdOp):
 
 
 class Conversion(StrEnum):
-    """The conversions of `arith`, lane by lane, and the bits of a vector in another division (`bitcast`)."""
+    """The lanewise conversions of `arith`, and the reinterpretation of a vector's bits (`bitcast`)."""
 
     EXTSI = "extsi"
     EXTUI = "extui"
@@ -140,7 +141,7 @@ class Conversion(StrEnum):
 
 @irdl_op_definition
 class ConvertOp(SimdOp):
-    """Each lane converted as the operation of `arith` of that name does; `bitcast` may change the number of lanes."""
+    """Converts each lane as the `arith` operation of that name; `bitcast` may change the number of lanes."""
 
     name = "simd.convert"
 
@@ -159,7 +160,7 @@ class ConvertOp(SimdOp):
             arith.FPToUIOp, arith.ExtFOp, arith.TruncFOp, arith.IndexCastOp, arith.BitcastOp,
         )
     }  # fmt: skip
-    """The operation on scalars that each lane is converted by."""
+    """The scalar operation that converts each lane."""
 
     def __init__(self, value: SSAValue, kind: Conversion | str, result_type: AnyVector):
         super().__init__(
@@ -179,7 +180,7 @@ class ConvertOp(SimdOp):
         if source.get_shape() != target.get_shape():
             raise VerifyException(f"number of lanes must not change, but got '{source}' and '{target}'")
         is_float = tuple(isinstance(each.get_element_type(), AnyFloat) for each in (source, target))
-        # For each kind: whether it takes and gives floats, and how the width changes.
+        # For each kind: whether operand and result are floats, and how the width changes.
         takes, gives, change = _CONVERTED[Conversion(kind)]
         growth = (widths[1] > widths[0]) - (widths[1] < widths[0])
         if is_float != (takes, gives) or (change and growth != change):
@@ -202,7 +203,7 @@ _CONVERTED: dict[Conversion, tuple[bool, bool, int]] = {
 
 @irdl_op_definition
 class RoundToIntOp(SimdOp):
-    """Floats rounded to integers of 32 bits, ties to even. Every lane that is stored must lie inside them."""
+    """Rounds floats to 32-bit integers, ties to even. Every lane that is stored must be in their range."""
 
     name = "simd.round_to_int"
 
@@ -222,9 +223,10 @@ class RoundToIntOp(SimdOp):
 
 @irdl_op_definition
 class NarrowOp(SimdOp):
-    """Signed integers in a narrower type, saturated to its signed range, or with `unsigned` to its unsigned one.
+    """Converts signed integers to a narrower type, saturating to its signed range, or to its unsigned one with
+    `unsigned`.
 
-    Of several vectors of one type the lanes stand one after the other.
+    The lanes of several vectors of one type are concatenated.
     """
 
     name = "simd.narrow"
@@ -255,7 +257,7 @@ class NarrowOp(SimdOp):
 
 @irdl_op_definition
 class CompareOp(SimdOp):
-    """Each lane compared, by a predicate of `arith.cmpi` for integers and of `arith.cmpf` for floats."""
+    """Compares each lane, by a predicate of `arith.cmpi` for integers and of `arith.cmpf` for floats."""
 
     name = "simd.compare"
 
@@ -289,7 +291,7 @@ class CompareOp(SimdOp):
 
 @irdl_op_definition
 class SelectOp(SimdOp):
-    """The lanes of `lhs` where the condition holds, those of `rhs` elsewhere."""
+    """Selects lanes of `lhs` if the condition is true, and of `rhs` otherwise."""
 
     name = "simd.select"
 
@@ -310,7 +312,7 @@ class SelectOp(SimdOp):
 
 
 class InterleaveOp(SimdOp):
-    """Lanes of two vectors in turn, from one half of each block of lanes; without `block`, of the whole vector."""
+    """Interleaves lanes from one half of each block of two vectors; without `block`, of the whole vector."""
 
     lhs = operand_def(SAME_VECTOR)
     rhs = operand_def(SAME_VECTOR)
@@ -330,7 +332,7 @@ class InterleaveOp(SimdOp):
 
     @property
     def block_lanes(self) -> int:
-        """The lanes of a block."""
+        """The number of lanes of a block."""
         return lanes_of(self.lhs) if self.block is None else self.block.value.data
 
     def verify_(self) -> None:
@@ -341,21 +343,21 @@ class InterleaveOp(SimdOp):
 
 @irdl_op_definition
 class InterleaveLowOp(InterleaveOp):
-    """`a0 b0 a1 b1 …`, of the first halves."""
+    """Interleaves the first halves: `a0 b0 a1 b1 …`."""
 
     name = "simd.interleave_low"
 
 
 @irdl_op_definition
 class InterleaveHighOp(InterleaveOp):
-    """The same of the second halves."""
+    """Interleaves the second halves of two vectors or their blocks."""
 
     name = "simd.interleave_high"
 
 
 @irdl_op_definition
 class ReduceAddOp(SimdOp):
-    """The sum of all lanes, halves added until one lane is left: integers modulo 2^N, floats rounded in each step."""
+    """Sums all lanes by repeatedly adding halves: integers modulo 2^N, floats with rounding in each step."""
 
     name = "simd.reduce_add"
 

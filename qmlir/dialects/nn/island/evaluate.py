@@ -1,4 +1,4 @@
-"""What islands compute: what the runtimes of ONNX models compute, as the table of the registry names them."""
+"""Evaluation of ONNX fallback nodes by the ONNX runtimes that the registry's table names."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,7 @@
-"""Templates: a composite on placeholders of types that the module has, and its parts.
+"""Templates: a composite on placeholders with types from the module, and its parts.
 
-A composite's operation and properties are known before its operands are. Their types are looked for among those around
-the group; which value stands for which operand is then found by unification.
+A composite's operation and properties are known before its operands. Operand types are chosen from those around the
+group; unification then finds the value of each operand.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,27 +35,27 @@ from qmlir.ir.decomposition import COMPONENTS, Parts
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 
 NEIGHBOURS = 24
-"""How many operations around a group without provenance are asked for the types of their operands."""
+"""The number of operations around a group without provenance whose operand types are considered."""
 
 ATTEMPTS = 8192
-"""How many choices of operand types are tried before a group is given up."""
+"""The number of operand type combinations that are tried before a group is abandoned."""
 
 Properties = Mapping[str, Attribute]
 
 
 @dataclass(frozen=True)
 class Template:
-    """A composite on placeholders, its parts, and the values that its parts give for its results."""
+    """A composite on placeholders, its parts, and the values of its results."""
 
     composite: NnOp
     block: Block
-    """Holds the placeholders."""
+    """The block whose arguments are the placeholders."""
 
     parts: Parts
     results: Sequence[SSAValue]
 
     def discard(self) -> None:
-        """Take it apart: nothing holds on to it."""
+        """Erases the composite and its parts."""
         self.parts.discard()
         self.composite.erase(safe_erase=False)
 
@@ -71,11 +71,13 @@ def _plain(value: SSAValue) -> AnyTensor | None:
 
 
 def types_around(root: Operation, nearest: int | None = None) -> list[AnyTensor]:
-    """The plain types of values that the group of `root` may take from outside, the nearest first.
+    """Returns the plain types of values that the group of `root` may read from outside, the nearest first.
 
-    Where the operations have a node of the model, only what goes into the parts of that node; with `nearest`,
-    what goes into that many operations, of any node. A constant may have been reshaped at compile time: then
-    its elements in one row are a type too.
+    If the operations belong to a node of the model, these are the inputs of that node's parts; with `nearest`, the
+    inputs
+    of that number of operations of any node. A constant may have been reshaped at compile time, so its elements in a
+    single
+    row are another type.
     """
     names = {origin.name for origin in origins_of(root) if origin.role and nearest is None}
     limit = NEIGHBOURS if nearest is None else nearest
@@ -105,7 +107,7 @@ def types_around(root: Operation, nearest: int | None = None) -> list[AnyTensor]
 
 
 def _recurrent_types(operation: type[RecurrentOp], properties: Properties, root: SSAValue, around: list[AnyTensor]):
-    """The types of all operands of a recurrent layer, for each that the sequence may have: their sizes follow."""
+    """Yields the types of all operands of a recurrent layer, for each type that the sequence may have."""
     direction, size = properties.get("direction"), properties["hidden_size"]
     assert isinstance(size, IntegerAttr)
     ways = len(DIRECTIONS[direction.data]) if isinstance(direction, StringAttr) else 1
@@ -132,7 +134,7 @@ def _recurrent_types(operation: type[RecurrentOp], properties: Properties, root:
 
 
 def _with_optional_parts(operation: type[NnOp], properties: Properties, root: OpResult) -> Properties:
-    """`properties`, for a recurrent layer with components for those parts that are there only with a type."""
+    """Returns `properties`, for a recurrent layer with components for those parts that exist only with a type."""
     if not issubclass(operation, RecurrentOp) or root.op.parent is None:
         return properties
     names = {origin.name for origin in origins_of(root.op) if origin.role}
@@ -145,8 +147,8 @@ def _with_optional_parts(operation: type[NnOp], properties: Properties, root: Op
 
 
 def _presences(operation: type[NnOp], properties: Properties) -> Iterator[tuple[tuple[str, ...], Properties]]:
-    """The operands that may be there, with the properties: those that the property names, all and without what folding
-    constants leaves out; else with and without the last optional ones."""
+    """Yields the operands that may be present, with the properties: those that the property names, with and without the
+    ones that constant folding removes; otherwise with and without the last optional ones."""
     operands = operation.get_irdl_definition().operands
     if any(
         isinstance(definition, VariadicDef) and not isinstance(definition, OptionalDef) for _, definition in operands
@@ -195,7 +197,7 @@ def _template(
     block = Block(arg_types=types)
     count = len(operation.get_irdl_definition().results)
     composite = operation.create(operands=block.args, result_types=[UNKNOWN_TYPE] * count, properties=dict(properties))
-    # A name of its own, so that the parts know their roles.
+    # The template has a separate name, so that the parts know their roles.
     set_origins(composite, [Origin("template")])
     parts = Parts(composite, may_be_excerpt=is_excerpt)
     results = None
@@ -224,10 +226,11 @@ def templates(
     *,
     is_excerpt: bool = False,
 ) -> Iterator[Template]:
-    """Each template of a composite whose result `number` may be `root`; who takes one discards it.
+    """Yields each template of a composite whose result `number` may be `root`; the caller must discard it.
 
-    With `nearest`, only that many operations from `root` upwards are asked for the types of operands. The parts of a
-    long sequence may be an excerpt (`is_excerpt`).
+    With `nearest`, operand types come from that number of operations from `root` upward. The parts of a long sequence
+    may
+    be an excerpt (`is_excerpt`).
     """
     assert isinstance(root, OpResult)
     nearby = types_around(root.op, nearest)
