@@ -8,25 +8,25 @@ import numpy as np
 
 from qmlir.arithmetic.arrays import Array
 
-# Optimizers of training: parameters by name and their gradients in, the parameters after a step out.
+# Optimizers take parameters by name and their gradients, and return the parameters after a step.
 #
-# Gradients of scales are sums over whole tensors, so scales are always moved by Adam, which does not depend on the
-# size of a gradient: the factor `1 / sqrt(N * qmax)` of LSQ (Esser et al., 2020) would change nothing. Scales that
-# must stay above 0 are moved by their logarithms, as thresholds are in TQT (Jain et al., 2020).
+# Gradients of scales are sums over whole tensors, so scales are always updated by Adam, which is invariant to the
+# magnitude of gradients: the factor `1 / sqrt(N * qmax)` of LSQ (Esser et al., 2020) would change nothing. Scales that
+# must stay positive are updated by their logarithms, like the thresholds of TQT (Jain et al., 2020).
 
 FIRST, SECOND, EPSILON = 0.9, 0.999, 1e-8
-"""The decays of the moments of Adam, and what is added to its divisor (Kingma and Ba, 2015)."""
+"""The decay rates of Adam's moments, and the addend of its divisor (Kingma and Ba, 2015)."""
 
 MOMENTUM = 0.9
-"""That of stochastic gradient descent."""
+"""The momentum of stochastic gradient descent."""
 
 
 SUMS = ("velocity", "first", "second")
-"""The running sums that are kept of a parameter; their names in the state begin with these words."""
+"""The running sums of a parameter; their names in the state begin with these words."""
 
 
 class OptimizerKind(StrEnum):
-    """How weights and biases are moved."""
+    """The update rule of weights and biases."""
 
     ADAM = "adam"
     SGD = "sgd"
@@ -35,25 +35,25 @@ class OptimizerKind(StrEnum):
 
 @dataclass
 class Optimizer:
-    """Moves parameters against their gradients. What it keeps is in `state`, arrays by name: all there is to save."""
+    """Updates parameters along their gradients. `state`, arrays by name, is everything that a checkpoint needs."""
 
     kind: OptimizerKind
     rate: float
     scale_rate: float
     scales: Collection[str] = ()
-    """The parameters that have `scale_rate`, and Adam."""
+    """The parameters with the learning rate `scale_rate`, updated by Adam."""
 
     positive: Collection[str] = ()
-    """Those of them that stay above 0."""
+    """The scales that must stay positive."""
 
     state: dict[str, Array] = field(default_factory=dict[str, Array])
 
     def step(
         self, parameters: Mapping[str, Array], gradients: Mapping[str, Array], share: float = 1.0
     ) -> dict[str, Array]:
-        """The parameters after a step at a `share` of the rates, f32; one without a gradient stays.
+        """Returns the f32 parameters after a step at `share` of the learning rates; parameters without a gradient stay.
 
-        A rate that is too high gives what is not finite.
+        Too high a rate results in values that are not finite.
         """
         steps = int(self.state.get("steps", 0)) + 1
         self.state["steps"] = np.asarray(steps)
@@ -76,7 +76,7 @@ class Optimizer:
         return first / np.float32(1 - FIRST**steps) / divisor
 
     def _moved(self, key: str, value: Array, decay: float, weight: float) -> Array:
-        """The running sum `key`, after `value`."""
+        """Updates the running sum `key` with `value`, and returns it."""
         before = self.state.get(key)
         new = np.float32(weight) * value + (0 if before is None else np.float32(decay) * before)
         self.state[key] = np.asarray(new, np.float32)
@@ -84,35 +84,35 @@ class Optimizer:
 
 
 def cosine_share(done: float, warmup: float = 0.0) -> float:
-    """The share of the rate when a share `done` of the steps is done: up in a line, then down with a cosine to 0."""
+    """Returns the fraction of the learning rate after a fraction `done` of the steps: linear warm-up, then cosine
+    decay."""
     if done < warmup:
         return done / warmup
     return float(0.5 + 0.5 * np.cos(np.pi * (done - warmup) / (1 - warmup)))
 
 
-# Weights that oscillate between two codes, and are frozen (Nagel et al., ICML 2022).
+# Freezing of weights that oscillate between two codes (Nagel et al., ICML 2022).
 #
-# A weight near the border of two codes is moved across it again and again, as the gradient of the straight-through
-# estimate is that of its code and not its own. What changes its direction more often than `THRESHOLD` of the steps,
-# by a moving average, stays at the code that it held most: the moving average of its codes, rounded. That average is
-# divided by the sum of its weights, as moments of Adam are: otherwise the first code would count for all steps
-# before it.
+# A weight near the boundary of two codes crosses it again and again, since the straight-through gradient is that of its
+# code rather than its own. If the moving average of its direction changes exceeds `THRESHOLD`, the weight is frozen at
+# the code that it held most of the time: the rounded moving average of its codes. That average is bias-corrected by the
+# sum of its weights, like Adam's moments; otherwise the first code would count for all earlier steps.
 
 THRESHOLD = 0.02
-"""The share of the steps in which the direction changes, above which a weight is frozen."""
+"""The fraction of steps with a direction change above which a weight is frozen."""
 
 MEMORY = 0.01
 """The weight of a step in moving averages."""
 
 
 REMEMBERED = ("code", "direction", "frequency", "average", "frozen", "sum")
-"""What is remembered of a weight: arrays of its shape, and one number."""
+"""The state of a weight: arrays of its shape, and one number."""
 
 
 def still(name: str, array: Array, codes: Array, scales: Array, state: MutableMapping[str, Array]) -> Array:
-    """`array` after a step, but for elements that oscillate: `scales` times their code.
+    """Returns `array` after a step, with oscillating elements frozen at `scales` times their code.
 
-    `codes` are those of `array`. What is remembered of the weight `name` is in `state`, arrays by name.
+    `codes` are those of `array`. The state of the weight `name` is in `state`, arrays by name.
     """
     keys = [f"{what} {name}" for what in REMEMBERED]
     if keys[0] not in state:

@@ -195,9 +195,9 @@ def dialect_of(op: Operation) -> str:
 class Legality:
     """The legality of the result of a conversion.
 
-    An operation is illegal if its dialect is in `illegal_dialects`, if its class is in `illegal_operations`, or if it
-    has
-    a type that `types` converts, unless `is_kept` exempts it.
+    An operation is illegal if its dialect is in `illegal_dialects`, or not in `legal_dialects` if these are given, if
+    its
+    class is in `illegal_operations`, or if it has a type that `types` converts; unless `is_kept` exempts it.
     """
 
     illegal_dialects: frozenset[str] = frozenset()

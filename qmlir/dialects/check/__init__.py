@@ -1,1 +1,1 @@
-"""The `check` dialect: what a test expects, so that a `.mlir` file states numbers."""
+"""The `check` dialect: assertions, so that a `.mlir` test states its expected numbers."""

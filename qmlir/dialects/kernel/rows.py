@@ -1,8 +1,9 @@
-"""Reductions of a row: one number for a whole row of elements, inside the body that computes one element.
+"""Row reductions: one number for a whole row of elements, inside the body that computes one element.
 
-Softmax and the normalizations of a row are one `linalg.generic` whose iterators are all parallel. Its body computes one
-element, and asks for the largest number, or for the sum, of what it has computed for all elements of the same row. So
-one body says which steps depend on an element and which on its row alone, and which sums have no order to keep.
+Softmax and row norms are a single `linalg.generic` whose iterators are all parallel. Its body computes one element, and
+queries the maximum or the sum of values that it computes for all elements of the row. The body thus
+separates the steps that depend on an element from those that depend on its row, and shows which sums may be
+reordered.
 """
 
 import math
@@ -47,10 +48,11 @@ from qmlir.ir.evaluation import RunsRegions, evaluate
 
 
 class RowReduceOp(IRDLOperation, ABC):
-    """One number made of a value of the body, for all elements of the row that the element belongs to.
+    """Reduces a value of the body over all elements of the current row to one number.
 
-    A row is all steps of the iterators `dims`, the last of which runs fastest. The operations of one body have the same
-    row; the numbers of the row are combined one by one, in its order.
+    A row consists of all steps of the iterators `dims`, the last of which varies fastest. All row reductions of a body
+    have
+    the same row; its numbers are combined one by one, in order.
     """
 
     T: ClassVar = VarConstraint("T", AnyFloatConstr | SignlessIntegerConstraint)
@@ -70,16 +72,16 @@ class RowReduceOp(IRDLOperation, ABC):
 
     @property
     def row(self) -> tuple[int, ...]:
-        """The iterators of a row, the last of which runs fastest."""
+        """The iterators of a row, the last of which varies fastest."""
         return integer_list(self.dims)
 
     @abstractmethod
     def start(self) -> float:
-        """The number of a row without elements."""
+        """The identity: the result for an empty row."""
 
     @abstractmethod
     def combined(self, so_far: SSAValue, value: SSAValue) -> Operation:
-        """The operation on scalars that takes one more number of the row."""
+        """Returns the scalar operation that combines the accumulator with one more number."""
 
     def verify_(self) -> None:
         parent = self.parent_op()
@@ -101,7 +103,7 @@ class RowReduceOp(IRDLOperation, ABC):
 
 @irdl_op_definition
 class RowMaxOp(RowReduceOp):
-    """The largest number of a row: of signed integers, or of floats, as `arith.maximumf`."""
+    """Maximum of a row of signed integers, or of floats with the semantics of `arith.maximumf`."""
 
     name = "kernel.row_max"
 
@@ -115,9 +117,9 @@ class RowMaxOp(RowReduceOp):
 
 @irdl_op_definition
 class RowSumOp(RowReduceOp):
-    """The sum of a row from 0 on: integers wrapped; floats in order, unless each order is proven to give the same bits.
+    """Sum of a row: integers wrap around; floats are summed in order, unless `reassoc` is set.
 
-    `reassoc` says that it is.
+    `reassoc` asserts a proof that all orders yield bit-identical sums.
     """
 
     name = "kernel.row_sum"
@@ -135,7 +137,7 @@ class RowSumOp(RowReduceOp):
 
     @property
     def is_ordered(self) -> bool:
-        """Whether another order of the row may give other bits."""
+        """Whether another order of the row may change the result."""
         return isinstance(self.value.type, AnyFloat) and self.reassoc is None
 
     def verify_(self) -> None:
@@ -145,12 +147,13 @@ class RowSumOp(RowReduceOp):
 
 
 def row_reductions(op: Operation) -> list[RowReduceOp]:
-    """The reductions of a row in the body of an operation, in their order."""
+    """Returns the row reductions in the body of an operation, in order."""
     return [each for region in op.regions for each in region.walk() if isinstance(each, RowReduceOp)]
 
 
 def _reduced(frame: Any, op: RowReduceOp, value: Any) -> tuple[Any]:
-    """The number of each row, the iterators of the row being axes of one element. Raises for anything but arrays."""
+    """Reduces each row; the iterators of the row are axes of the array. Raises `InterpretationError` for single
+    elements."""
     steps: tuple[int, ...] = frame.steps
     if not steps:
         raise InterpretationError("reduces a whole row, so it can only be evaluated on whole arrays")

@@ -1,1 +1,1 @@
-"""The `nn` dialect: what a network computes, on float, profiled and quantized tensors alike."""
+"""The `nn` dialect: neural network operations on float, profiled and quantized tensors."""

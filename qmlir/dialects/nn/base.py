@@ -1,7 +1,7 @@
-"""What all `nn` operations share: one assembly format, and one verifier driven by what each operation declares.
+"""The common base of `nn` operations: one assembly format, and one verifier driven by their declarations.
 
-An operation declares its operands and properties, the element kinds that it takes, its quantization slots, and how its
-result types follow. The verifier does the rest, so that one more operation is a few lines.
+An operation declares its operands and properties, the element kinds that it accepts, its quantization slots, and its
+result type inference. The verifier does the rest, so that a new operation takes a few lines.
 """
 
 import abc
@@ -56,62 +56,62 @@ from qmlir.ir.interfaces import (
 )
 
 PLAIN_FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
-"""The float types that operations compute with."""
+"""The float types of arithmetic operations."""
 
 
 def verify_precision(precision: Attribute) -> None:
-    """Check that a property which names the type of an intermediate result names one that is computed with."""
+    """Raises `VerifyException` unless `precision`, the type of an intermediate result, is an arithmetic float type."""
     if not isinstance(precision, PLAIN_FLOATS):
         raise VerifyException(f"precision must be f16, bf16, f32 or f64, but got '{precision}'")
 
 
 def computing_type(element: Attribute) -> Attribute:
-    """The type in which values of a plain type are computed: f32 for shorter floats."""
+    """Returns the type in which values of a plain type are computed: f32 for shorter floats."""
     return f32 if isinstance(element, AnyFloat) and not isinstance(element, Float64Type) else element
 
 
 class UnsupportedFormError(VerifyException):
-    """An operation that may be sound, in a form that the dialect does not have.
+    """An operation that may be valid, but in a form that the dialect does not support.
 
-    Its elements are of a type that it does not take, or what decides the types of its results is known in a run only.
+    Either it has an unsupported element type, or its result types depend on run-time values.
     """
 
 
 class Kind(Flag):
-    """A kind of element type; the kinds that an operation accepts are joined with `|`."""
+    """A kind of element type; the kinds that an operation accepts are combined with `|`."""
 
     FLOAT = auto()
-    """f16, bf16, f32, f64, or such a type with a profiled range."""
+    """The types f16, bf16, f32, f64, also with a profiled range."""
 
     INTEGER = auto()
-    """iN (signed) and uiN."""
+    """The types iN (signed) and uiN."""
 
     BOOLEAN = auto()
-    """i1."""
+    """The type i1."""
 
     QUANTIZED = auto()
-    """Integers that stand for real numbers."""
+    """Integers that represent real numbers."""
 
     SMALL_FLOAT = auto()
-    """Floats of 8 bits and fewer, plain or as what a quantized type stores: they are moved and cast, and nothing
-    computes with them."""
+    """Floats of 8 bits or fewer, plain or as storage of a quantized type: they are only moved and cast."""
 
     STRING = auto()
-    """Text. An operation has to accept it explicitly: values that operations add, such as padding by 0, are numbers."""
+    """Strings. Operations must accept them explicitly: values that operations add, such as padding by 0, are
+    numbers."""
 
     NUMBER = FLOAT | INTEGER | QUANTIZED
     ANY = NUMBER | BOOLEAN
-    """All that is computed with."""
+    """All arithmetic kinds."""
 
     MOVED = ANY | SMALL_FLOAT | STRING
-    """All that can be put elsewhere as it is."""
+    """All kinds that data movement accepts."""
 
     def __str__(self) -> str:
         return ", ".join((kind.name or "").lower() for kind in type(self) if kind in self)
 
 
 def kind_of(element: Attribute) -> Kind | None:
-    """The kind of an element type, `None` for a type that no `nn` operation takes."""
+    """Returns the kind of an element type; `None` for a type that no `nn` operation accepts."""
     match element:
         case Float16Type() | BFloat16Type() | Float32Type() | Float64Type() | CalibratedQuantizedType():
             return Kind.FLOAT
@@ -128,7 +128,7 @@ def kind_of(element: Attribute) -> Kind | None:
 
 
 def plain_type(element: Attribute) -> Attribute:
-    """The type that a value has before anything is known or decided of it: f32 for a profiled or quantized f32."""
+    """Returns the element type without profiled range or quantization: f32 for a profiled or quantized f32."""
     match element:
         case CalibratedQuantizedType():
             return element.expressed_type
@@ -140,9 +140,9 @@ def plain_type(element: Attribute) -> Attribute:
 
 
 def element_limits(element: Attribute) -> tuple[float, float]:
-    """The limits `low <= x <= high` of all elements of a type: of stored integers, of integers, infinite of floats.
+    """Returns the limits `low <= x <= high` of a type's elements; infinite for floats.
 
-    Limits of integers are Python's integers.
+    Limits of integers and stored integers are Python integers.
     """
     match element:
         case StoredType():
@@ -155,41 +155,41 @@ def element_limits(element: Attribute) -> tuple[float, float]:
 
 
 def tensor_like(value: SSAValue, shape: Sequence[int], element: Attribute | None = None) -> AnyTensor:
-    """The tensor type of `shape` with the plain element type of `value`, or another one."""
+    """Returns the tensor type of `shape` with the plain element type of `value`, or with `element`."""
     return TensorType(plain_type(element_of(value)) if element is None else element, shape)
 
 
 def shapes_agree(left: Sequence[int], right: Sequence[int]) -> bool:
-    """Whether two shapes can be the same at run time."""
+    """Whether two shapes can be equal at run time."""
     return len(left) == len(right) and all(a == b or DYNAMIC_INDEX in (a, b) for a, b in zip(left, right, strict=True))
 
 
 class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
-    """An operation of the `nn` dialect: tensors in, tensors out, no side effects."""
+    """An operation of the `nn` dialect: takes and returns tensors, without side effects."""
 
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
     """The element kinds of the data operands."""
 
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots()
-    """The slots of quantization; an operand that is not named is an input."""
+    """The quantization slots; operands that are not named are inputs."""
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ()
-    """The list properties that may be known at run time only: then the operand `<name>_value` (i64) gives them."""
+    """The list properties that may be dynamic: the operand `<name>_value` (i64) then replaces the property."""
 
     SCALARS: ClassVar[tuple[str, ...]] = ()
-    """Those of `PARAMETERS` whose property is one integer, not a list."""
+    """The `PARAMETERS` whose property is a single integer rather than a list."""
 
     FLOAT_PARAMETERS: ClassVar[tuple[str, ...]] = ()
-    """The list properties of f32 for which there is such an operand."""
+    """The f32 list properties that may be dynamic."""
 
     FOLDED: ClassVar[Sequence[str]] = ()
-    """The optional operands, and the properties, of which nothing is left when parts of constants are folded."""
+    """The optional operands and the properties that disappear when constant parts are folded."""
 
     SIZE_OPERANDS: ClassVar[tuple[str, ...]] = ()
-    """Other operands on whose values a size of a result depends: they are parameters too."""
+    """Other operands whose values determine a size of a result, and which are therefore parameters."""
 
     RANKS: ClassVar[Mapping[str, int]] = {}
-    """The ranks of operands that have one rank only: a composite is raised from its parts by the types around them."""
+    """The ranks of operands with a fixed rank, used to match a composite's operands by their types."""
 
     traits = traits_def(Pure(), RegisteredCanonicalization())
 
@@ -203,9 +203,9 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
         return Kind.QUANTIZED in self.ACCEPTS
 
     def integers(self, name: str, value: Array | None = None) -> tuple[int, ...] | None:
-        """The numbers of a list property, or of `value`, the run-time value of the operand in its place.
+        """Returns the integers of a list property, or of `value`, the run-time value of the operand that replaces it.
 
-        `None` where neither is there: the property is left out, or its operand is not known yet.
+        Returns `None` if the property is omitted, or its operand is not known yet.
         """
         if value is not None:
             return tuple(int(number) for number in value.reshape(-1))
@@ -215,11 +215,11 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
         return None if attribute is None else integer_list(cast(DenseArrayBase[Any], attribute))
 
     def is_known(self, name: str) -> bool:
-        """Whether a parameter is a property (or left out), not an operand."""
+        """Whether a parameter is a property or omitted, rather than an operand."""
         return getattr(self, f"{name}_value") is None
 
     def _parameters(self) -> Iterator[tuple[str, SSAValue]]:
-        """The operands that are parameters, with the names of the parameters."""
+        """Yields the parameter operands with the names of the parameters."""
         named = {f"{name}_value": name for name in (*self.PARAMETERS, *self.FLOAT_PARAMETERS)}
         named |= {name: name for name in self.SIZE_OPERANDS}
         for operand, name in named.items():
@@ -252,7 +252,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
         )
 
     def _parameter(self, name: str, value: Array) -> Attribute:
-        """The property `name` of these numbers."""
+        """Returns the property `name` with these numbers."""
         numbers: list[Any] = value.reshape(-1).tolist()
         if name in self.FLOAT_PARAMETERS:
             return DenseArrayBase.from_list(f32, numbers)
@@ -273,7 +273,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
                 raise VerifyException(f"'{name}_value' must be a 1-D tensor of i64, but got '{operand.type}'")
 
     def _verify_components(self) -> None:
-        """Check that `components` has types for parts that the composite has, and that the parts can have them."""
+        """Verifies that `components` has types only for existing parts, and that these may have the types."""
         if self.components is None:
             return
         decomposition = registry.decompositions().get(type(self))
@@ -338,11 +338,11 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
             verify_requantization(self)
 
     def data_operands(self) -> tuple[SSAValue, ...]:
-        """The operands that have a slot of quantization."""
+        """Returns the operands that have a quantization slot."""
         return tuple(value for value, slot in self.operands_with_slots() if slot is not None)
 
     def _verify_operand_elements(self) -> Kind | None:
-        """Check that the data operands have one kind and one plain type; the kind."""
+        """Verifies that the data operands have one kind and one plain type, and returns the kind."""
         kinds: dict[Kind, SSAValue] = {}
         for value in self.data_operands():
             kind = kind_of(element_of(value))
@@ -374,7 +374,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
             )
 
     def verify_quantization(self) -> None:
-        """Check how the quantized types hang together; by default, that shared parameters are the same."""
+        """Verifies the relation of the quantized types; by default, that shared parameters are equal."""
         if not self.quantization_slots().shares_parameters:
             return
         inferred = self.infer_result_types()
@@ -387,7 +387,8 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
 
 
 class KeptOp(NnOp, abc.ABC):
-    """A composite that is quantized as its parts: `components` has their types. Without these it computes in float."""
+    """A composite that is quantized by its parts, whose types are in `components`; without these it computes in
+    float."""
 
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
 
@@ -403,7 +404,7 @@ class KeptOp(NnOp, abc.ABC):
 
 
 class OneOperandOp(NnOp, abc.ABC):
-    """One operand `input` and one `result`, which has the shape and the plain element type of the operand."""
+    """An operation with one operand `input` and one `result`, of equal shape and plain element type."""
 
     input = operand_def(TensorType)
     result = result_def(TensorType)

@@ -1,4 +1,4 @@
-"""The `nn` dialect: what a network computes, on float, profiled and quantized tensors alike."""
+"""The `nn` dialect: neural network operations on float, profiled and quantized tensors."""
 
 from xdsl.ir import Dialect
 
@@ -34,6 +34,6 @@ FAMILIES = (
     training, softmax, attention, movement, expansion, indexing, selection, shapes, recurrent, dynamic, sequence,
     strings, island, trees,
 )  # fmt: skip
-"""The families of operations."""
+"""The families of operations, one module each."""
 
 Nn = Dialect("nn", operations_in(*FAMILIES), [ExternalWeightsAttr, SequenceType, StringType])

@@ -1,9 +1,9 @@
-"""Attention: scaled query and key, their product, cap, bias, softmax, and the weighted sum of the values.
+"""Decomposition of attention: scaled query and key, their product, cap, bias, softmax, and the weighted sum of values.
 
-What only selects keys (a Boolean mask, causality, windows) is the mask of the softmax, and no number that is added. A
-past is joined with the keys and values after it. Heads that share their keys are an axis of their own, `[batch, heads
-of keys, heads that share them, sequence, …]`, from the queries to the result. Where lengths, or sizes that only a run
-knows, say which keys a query sees, the mask is computed of places.
+Conditions that only select keys (a boolean mask, causality, windows) become the mask of the softmax rather than a bias.
+Past keys and values are concatenated with the new ones. Heads that share keys become a separate axis, `[batch, heads
+of keys, heads that share them, sequence, …]`, from the queries to the result. If lengths or dynamic sizes determine
+the visible keys, the mask is computed from positions.
 """
 
 import math
@@ -47,22 +47,23 @@ def _selects_by_place(op: AttentionOp) -> bool:
 
 
 def _has_parts(op: AttentionOp) -> bool:
-    """Whether the attention is one that has parts here."""
+    """Whether this attention can be decomposed."""
     query, key, scores = (shape_of(value) for value in (op.query, op.key, op.scores))
     if DYNAMIC_INDEX in (query[1], key[1], query[3]) or (query[1] != key[1] and not _has_groups_of_mask(op)):
         return False
-    # A mask that ends before the keys masks those after its end.
+    # A mask shorter than the keys masks those after its end.
     return op.mask is None or shape_of(op.mask)[-1] == scores[3] != DYNAMIC_INDEX
 
 
 def _has_groups_of_mask(op: AttentionOp) -> bool:
-    """Whether the heads of a mask, which are known, can be an axis of those that share keys, too."""
+    """Whether the heads of a mask are static, so that they can be split into heads of keys and heads that share
+    them."""
     shape = () if op.mask is None else shape_of(op.mask)
     return len(shape) < 3 or shape[-3] != DYNAMIC_INDEX
 
 
 def _reshaped(parts: Parts, role: str, value: SSAValue, sizes: Sequence[int], axes: Sequence[int]) -> SSAValue:
-    """`value` in another shape, whose unknown sizes are those of its `axes`."""
+    """Reshapes `value`; the dynamic sizes are those of its `axes`."""
     if sizes.count(DYNAMIC_INDEX) < 2:  # a reshape finds one
         return parts.add(role, ReshapeOp(value, sizes)).result
     listed = [
@@ -80,7 +81,7 @@ def _integers(parts: Parts, role: str, numbers: Array) -> SSAValue:
 
 
 def _size(parts: Parts, role: str, value: SSAValue, axis: int) -> SSAValue:
-    """The size of an axis, `[1]`."""
+    """Returns the size of an axis as a tensor `[1]`."""
     size = shape_of(value)[axis]
     if size != DYNAMIC_INDEX:
         return _integers(parts, role, np.array([size]))
@@ -88,7 +89,7 @@ def _size(parts: Parts, role: str, value: SSAValue, axis: int) -> SSAValue:
 
 
 def _places(parts: Parts, role: str, value: SSAValue) -> SSAValue:
-    """The places along the sequence of `value`, `[S]`."""
+    """Returns the positions along the sequence of `value`, `[S]`."""
     size = shape_of(value)[2]
     if size != DYNAMIC_INDEX:
         return _integers(parts, role, np.arange(size))
@@ -97,7 +98,7 @@ def _places(parts: Parts, role: str, value: SSAValue) -> SSAValue:
 
 
 def _grouped(op: AttentionOp, parts: Parts, role: str, value: SSAValue) -> SSAValue:
-    """`value` with its heads, the third axis from behind, as `[heads of keys, heads that share them]`."""
+    """Splits the heads of `value`, the third axis from the end, into `[heads of keys, heads that share them]`."""
     heads, shared = shape_of(op.query)[1], shape_of(op.key)[1]
     shape = shape_of(value)
     if heads == shared or len(shape) < 3:
@@ -110,7 +111,7 @@ def _grouped(op: AttentionOp, parts: Parts, role: str, value: SSAValue) -> SSAVa
 
 
 def _ungrouped(op: AttentionOp, parts: Parts, role: str, value: SSAValue) -> SSAValue:
-    """`value`, which has one row for each query, with one axis of heads again."""
+    """Merges the two axes of heads of `value`, which has one row for each query."""
     *batch, heads, queries, _ = shape_of(op.query)
     if heads == shape_of(op.key)[1]:
         return value
@@ -118,7 +119,7 @@ def _ungrouped(op: AttentionOp, parts: Parts, role: str, value: SSAValue) -> SSA
 
 
 def _keep(op: AttentionOp, parts: Parts, keys: SSAValue, mask: SSAValue | None) -> SSAValue | None:
-    """The keys that each query sees (i1), of all `keys` so far; `None` where it sees all."""
+    """Returns the mask of visible keys (i1) for each query, among all `keys`; `None` if all are visible."""
     mask = mask if mask is not None and element_of(mask) == i1 else None
     if not _selects_by_place(op) and op.lengths is None:
         return mask
@@ -128,7 +129,7 @@ def _keep(op: AttentionOp, parts: Parts, keys: SSAValue, mask: SSAValue | None) 
 
 
 def _bounds(op: AttentionOp) -> tuple[int | None, int | None]:
-    """How far before a query, and after it, the keys are that it sees; `None` where there is no bound."""
+    """Returns the maximum distance of visible keys before and after a query; `None` for no bound."""
     left, right = op.left_window.value.data, op.right_window.value.data
     after = [*([right] if right >= 0 else []), *([0] if op.is_causal.value.data else [])]
     return left if left >= 0 else None, min(after, default=None)
@@ -146,9 +147,10 @@ def _seen_at_known_places(op: AttentionOp, parts: Parts) -> SSAValue:
 
 
 def _seen_at_places(op: AttentionOp, parts: Parts, keys: SSAValue) -> SSAValue:
-    """The same by places that only a run knows: `[S, T]`, or with lengths `[B, 1, S, T]` (for heads `[B, 1, 1, S, T]`).
+    """Returns the mask from run-time positions: `[S, T]`, or with lengths `[B, 1, S, T]` (`[B, 1, 1, S, T]` for
+    groups).
 
-    A query has the place of its own among all keys: behind the past, or so that the last one is the last that counts.
+    Queries are positioned among all keys: after the past, or such that the last one is the last valid key.
     """
     key = _places(parts, "key_places", keys)
     own = parts.add("query_rows", build(UnsqueezeOp, [_places(parts, "query_places", op.query)], {"axes": [1]})).result
@@ -181,7 +183,7 @@ def _behind(parts: Parts, role: str, past: SSAValue | None, new: SSAValue) -> SS
 
 
 def _bias(mask: SSAValue | None) -> SSAValue | None:
-    """The numbers that are added to the scores; `None` where there are none."""
+    """Returns the bias that is added to the scores; `None` if there is none."""
     return None if mask is None or element_of(mask) == i1 else mask
 
 
@@ -190,7 +192,7 @@ def _never(op: AttentionOp, parts: Parts) -> SSAValue:
 
 
 def _biased(op: AttentionOp, parts: Parts, scores: SSAValue, keep: SSAValue | None) -> SSAValue:
-    """The scores as ONNX has them after its mask: minus infinity where a key is masked."""
+    """Returns the scores as ONNX defines them after the mask: minus infinity for masked keys."""
     if keep is None or op.scores_are.data != "biased":
         return scores
     nothing, never = scalar(parts, "zero", 0.0, op.query), _never(op, parts)
@@ -200,7 +202,7 @@ def _biased(op: AttentionOp, parts: Parts, scores: SSAValue, keep: SSAValue | No
 
 
 def _capped(op: AttentionOp, parts: Parts, scores: SSAValue) -> SSAValue:
-    """`cap * tanh(x / cap)`."""
+    """Computes `cap * tanh(x / cap)`."""
     if not op.softcap.value.data:
         return scores
     cap = scalar(parts, "cap", op.softcap.value.data, op.query)
@@ -209,7 +211,7 @@ def _capped(op: AttentionOp, parts: Parts, scores: SSAValue) -> SSAValue:
 
 
 def _weights(op: AttentionOp, parts: Parts, scores: SSAValue, bias: SSAValue | None, keep: SSAValue | None) -> SSAValue:
-    """The softmax of the scores of the keys in `keep`, 0 for a query whose keys are all masked."""
+    """Computes the softmax of the scores of the keys in `keep`; 0 for a query whose keys are all masked."""
     element: Attribute = plain_type(element_of(op.query))
     staged = scores if op.softmax_precision is None else cast(parts, "stage", scores, op.softmax_precision)
     probabilities = parts.add("softmax", build(SoftmaxOp, [staged, keep])).result
@@ -226,7 +228,7 @@ def _weights(op: AttentionOp, parts: Parts, scores: SSAValue, bias: SSAValue | N
 
 
 def _attention(op: AttentionOp, parts: Parts) -> Results:
-    """`softmax(cap(q k^T) + bias) v`, query and key both multiplied by the root of the scale."""
+    """Computes `softmax(cap(q k^T) + bias) v`, with query and key both multiplied by the root of the scale."""
     if not _has_parts(op):
         return None
     size = shape_of(op.query)[3]

@@ -1,6 +1,7 @@
-"""What attention and rotary embedding compute.
+"""Evaluation of attention and rotary embedding.
 
-Sums run in f32 (in f64 for f64); f16 and bf16 are rounded after each step that ONNX's definition of the operator has.
+Sums are computed in f32 (f64 for f64); f16 and bf16 are rounded after each step of ONNX's definition of the
+operator.
 """
 
 import math
@@ -23,14 +24,14 @@ def _behind(past: Array | None, new: Array) -> Array:
 
 
 def _masked(mask: Array, total: int) -> Array:
-    """The bias of a mask, with minus infinity for the keys after its end."""
+    """Returns the bias of a mask, with minus infinity for the keys after its end."""
     bias = np.where(mask != 0, 0.0, -np.inf) if mask.dtype == np.int8 else mask
     missing = total - mask.shape[-1]
     return np.pad(bias, [(0, 0)] * (mask.ndim - 1) + [(0, missing)], constant_values=-np.inf) if missing else bias
 
 
 def _forbidden(op: ops.AttentionOp, queries: int, keys: int, offset: Array) -> Array:
-    """Where causality and windows mask a key: `[B or 1, 1, S, T]`; `offset` has an element for each of the batch."""
+    """Returns the mask from causality and windows, `[B or 1, 1, S, T]`; `offset` has an element for each batch."""
     distance = np.arange(keys) - np.arange(queries)[:, None] - offset.reshape(-1, 1, 1, 1)
     left, right = op.left_window.value.data, op.right_window.value.data
     bounds = [right] if right >= 0 else []
@@ -43,7 +44,7 @@ def _forbidden(op: ops.AttentionOp, queries: int, keys: int, offset: Array) -> A
 
 
 def _bias(op: ops.AttentionOp, mask: Array | None, past: int, lengths: Array | None, shape: tuple[int, ...]) -> Array:
-    """What is added to the scores `[B, Hq, S, T]`, in a shape that broadcasts to theirs."""
+    """Returns the bias of the scores `[B, Hq, S, T]`, in a shape that broadcasts to theirs."""
     queries, keys = shape[2:]
     offset = np.array([past]) if lengths is None else lengths - queries
     forbidden = _forbidden(op, queries, keys, offset)

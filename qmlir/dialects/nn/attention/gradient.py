@@ -1,4 +1,4 @@
-"""The gradient of rotary embedding: what was turned is turned back. Attention has the gradient of its parts."""
+"""The gradient of rotary embedding, which rotates back. Attention has the gradient of its parts."""
 
 from xdsl.ir import Operation, SSAValue
 
@@ -8,7 +8,7 @@ from qmlir.dialects.nn.terms import Term
 
 
 def _rotary_embedding(at: Backward, op: ops.RotaryEmbeddingOp, gradient: SSAValue) -> SSAValue:
-    """The same pairs, turned by the opposite angle."""
+    """Rotates the same pairs by the negative angle."""
     if op.cosines in at.wanted or op.sines in at.wanted:
         raise at.error("cosines and sines must not depend on the inputs that gradients are computed for")
     back = -Term(at, op.sines)

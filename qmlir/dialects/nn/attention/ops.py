@@ -1,6 +1,7 @@
 """Attention and rotary position embedding, composites on `[batch, heads, sequence, head size]`.
 
-ONNX's operators also take the heads side by side, `[batch, sequence, heads * head size]`; the importer reshapes them.
+ONNX's operators also take heads as part of the last axis, `[batch, sequence, heads * head size]`; the importer reshapes
+them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,29 +36,35 @@ from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
 
 SCORES = ("raw", "capped", "biased", "softmax")
-"""What the result `scores` of an attention may be, in ONNX's order: the matrix product, the same after the soft cap,
-after the mask was added too, and after the softmax."""
+"""The stages that the result `scores` of an attention may have, in ONNX's order: the matrix product, after the soft
+cap, after the mask, and after the softmax."""
 
 
 def _known(*sizes: int) -> int:
-    """The one size that all of `sizes` agree on, as far as one of them is known."""
+    """Returns the common size of `sizes`, which is static if one of them is."""
     return max(sizes)
 
 
 @irdl_op_definition
 class AttentionOp(KeptOp, MultipliesAndAdds):
-    """`softmax(cap(q k^T) + bias) v` for each head (ONNX Attention): result, keys and values so far, and the scores.
+    """Attention `softmax(cap(q k^T) + bias) v` for each head (ONNX Attention): result, present keys and values, scores.
 
     `q [B, Hq, S, D]`, `k [B, Hk, T, D]`, `v [B, Hk, T, Dv]`, where `Hk` divides `Hq` and each head of `k` and `v`
-    serves `Hq / Hk` neighbouring heads of `q`. `q` and `k` are both multiplied by `sqrt(scale)`, by default the 4th
-    root of `1 / D`. `past_key` and `past_value` stand in front of `k` and `v` along the sequence. `softcap` other than
-    0: `cap(x) = softcap * tanh(x / softcap)`.
+    serves `Hq / Hk` consecutive heads of `q`. `q` and `k` are both multiplied by `sqrt(scale)`, by default the 4th
+    root of `1 / D`. `past_key` and `past_value` precede `k` and `v` along the sequence. If `softcap` is not 0,
+    `cap(x) = softcap * tanh(x / softcap)`.
 
-    The bias is 0, and minus infinity where a key is masked: by `mask` (i1: where it is false; floats are the bias
-    itself; keys after its end are masked); by `is_causal`, where `t > s + offset`; by `left_window` and
-    `right_window`, where not `-1`, outside `s + offset - left_window <= t <= s + offset + right_window`; by `lengths`,
-    where `t >= lengths[b]`. The offset is the length of the past, or `lengths[b] - S`. A query whose keys are all
-    masked has the probabilities and the result 0.
+    The bias is 0, and minus infinity if a key is masked:
+
+    - by `mask`: i1 false; floats are the bias itself; keys after its end are masked
+    - by `is_causal`, if `t > s + offset`
+    - by `left_window` and `right_window`, unless `-1`, outside `s + offset - left_window <= t <= s + offset +
+      right_window`
+    - by `lengths`, if `t >= lengths[b]`
+
+    The offset is the length of the past, or `lengths[b] - S`. A query whose keys are all masked has zero probabilities
+    and
+    a zero result.
     """
 
     name = "nn.attention"
@@ -129,7 +136,7 @@ class AttentionOp(KeptOp, MultipliesAndAdds):
         ]
 
     def multiply_adds(self) -> int:
-        """Those of `q k^T`, and of the scores and the values."""
+        """Returns the multiply-adds of `q k^T`, and of the scores with the values."""
         head_sizes = (_known(shape_of(self.query)[3], shape_of(self.key)[3]), shape_of(self.value)[3])
         return sum(volume((*shape_of(self.scores), size)) for size in head_sizes)
 
@@ -178,10 +185,12 @@ class AttentionOp(KeptOp, MultipliesAndAdds):
 
 @irdl_op_definition
 class RotaryEmbeddingOp(NnOp):
-    """Pairs `(a, b)` of each head turned by the angle of their position (ONNX RotaryEmbedding).
+    """Rotates pairs `(a, b)` of each head by the angle of their position (ONNX RotaryEmbedding).
 
-    `(cos * a - sin * b, sin * a + cos * b)` for the first `size` elements of each head (0: for all). `a` is the first
-    half of them and `b` the second; with `interleaved`, `a` is every even one and `b` every odd one. `cosines` and
+    The result is `(cos * a - sin * b, sin * a + cos * b)` for the first `size` elements of each head (0: for all). `a`
+    is
+    the first half of them and `b` the second; with `interleaved`, `a` are the even ones and `b` the odd ones. `cosines`
+    and
     `sines` are `[batch, sequence, size / 2]`, or `[positions, size / 2]` with `positions [batch, sequence]`.
     """
 
@@ -199,7 +208,7 @@ class RotaryEmbeddingOp(NnOp):
     interleaved = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
     def turned(self, head_size: int) -> int:
-        """How many elements of a head are turned."""
+        """Returns the number of rotated elements of a head."""
         return self.size.value.data or head_size
 
     def infer_result_types(self) -> Sequence[AnyTensor]:

@@ -1,11 +1,11 @@
-"""What scales each channel after a convolution, its transpose or a fully connected layer goes into the weights.
+"""Folds per-channel scaling after a convolution, its transpose or a fully connected layer into the weights.
 
 `(conv(x, w) + b - mean) * f + bias = conv(x, w * f) + (b - mean) * f + bias` for each output channel, with
-`f = scale / sqrt(variance + epsilon)`. The sums are rounded in another order: the one canonicalization that may move
-the last bits of a float, and the one that every runtime does. The new weights are computed in f64 and rounded once.
+`f = scale / sqrt(variance + epsilon)`. The sums are rounded in another order: this is the one canonicalization that may
+change the last bits of a float, and every runtime performs it. The new weights are computed in f64 and rounded once.
 
-That is a batch norm, or what exporters leave of a frozen one: a factor of each channel. The sum after that needs no
-rewrite, it takes accumulators.
+The scaling is a batch norm, or the per-channel factor to which exporters reduce a frozen one. The following addition
+needs no rewrite, since it accepts accumulators.
 """
 
 import math
@@ -28,7 +28,7 @@ from qmlir.text.weights import ExternalWeightsAttr
 
 
 def _fault(value: SSAValue) -> str | None:
-    """Why `value` is no constant whose elements can be computed with."""
+    """Returns why `value` is not a constant with available elements; `None` if it is."""
     owner = value.owner
     if not isinstance(owner, ConstantOp):
         return "is no constant"
@@ -42,7 +42,7 @@ def _rounded(array: npt.NDArray[np.float64], like: SSAValue) -> ConstantOp:
 
 
 def _layer_before(data: SSAValue) -> BiasedContractionOp | None:
-    """The layer whose output channels are along axis 1 of `data`."""
+    """Returns the layer whose output channels are along axis 1 of `data`."""
     layer = data.owner
     if isinstance(layer, BiasedContractionOp) and layer.quantization_slots().result_channel_axis == 1:
         return layer
@@ -50,7 +50,7 @@ def _layer_before(data: SSAValue) -> BiasedContractionOp | None:
 
 
 def _reason(layer: BiasedContractionOp, values: Mapping[str, SSAValue | None]) -> str | None:
-    """Why nothing made of `values`, by name, goes into the weights of `layer`; `None` where it does."""
+    """Returns why `values`, by name, cannot be folded into the weights of `layer`; `None` if they can."""
     named = {f"weight of {describe(layer)}": layer.weight, f"bias of {describe(layer)}": layer.bias, **values}
     for name, value in named.items():
         if value is not None and (fault := _fault(value)) is not None:
@@ -59,7 +59,8 @@ def _reason(layer: BiasedContractionOp, values: Mapping[str, SSAValue | None]) -
 
 
 def unfolded_reason(op: BatchNormOp) -> str | None:
-    """Why a batch norm after a layer does not go into its weights; `None` where it does, or is after none."""
+    """Returns why a batch norm after a layer cannot be folded into its weights; `None` if it can, or if there is no
+    layer."""
     layer = _layer_before(op.data)
     names = ("scale", "bias", "mean", "variance")
     return None if layer is None else _reason(layer, {name: getattr(op, name) for name in names})
@@ -68,7 +69,7 @@ def unfolded_reason(op: BatchNormOp) -> str | None:
 def _merge(
     layer: BiasedContractionOp, op: Operation, factor: Array, new_bias: Array | None, by: PatternRewriter
 ) -> None:
-    """Replace `op` by its `layer` with its weights times `factor`, and another bias."""
+    """Replaces `op` by its `layer` with the weights times `factor`, and another bias."""
     made = [_rounded(_f64(layer.weight) * layer.beside_weights(factor), layer.weight)]
     if new_bias is not None:
         made.append(_rounded(new_bias, layer.weight))
@@ -85,7 +86,8 @@ def _merge(
 
 
 class FoldBatchNorm(RewritePattern):
-    """`batch_norm(conv(x, w, b)) -> conv(x, w', b')` with constant f32 weights and parameters, and no other user."""
+    """Folds `batch_norm(conv(x, w, b)) -> conv(x, w', b')` with constant f32 weights and parameters, and no other
+    user."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: BatchNormOp, rewriter: PatternRewriter, /) -> None:
@@ -101,7 +103,8 @@ class FoldBatchNorm(RewritePattern):
 
 
 class FoldFactor(RewritePattern):
-    """`conv(x, w, b) * f -> conv(x, w * f, b * f)` with constant f32 weights, one `f` a channel, and no other user."""
+    """Folds `conv(x, w, b) * f -> conv(x, w * f, b * f)` with constant f32 weights, a per-channel `f`, and no other
+    user."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MulOp, rewriter: PatternRewriter, /) -> None:
@@ -109,7 +112,7 @@ class FoldFactor(RewritePattern):
             layer = _layer_before(data)
             if layer is None or _reason(layer, {"factor": factor}) is not None or op.result.type != data.type:
                 continue
-            # A factor of one element for each channel, or of one for all: its sizes are 1 but along axis 1.
+            # The factor has one element per channel, or a single one: all its sizes are 1 except along axis 1.
             sizes = (1,) * (len(shape_of(data)) - len(shape_of(factor))) + tuple(shape_of(factor))
             channels = layer.output_channels()
             if sizes[1] in (1, channels) and math.prod(sizes) == sizes[1]:

@@ -20,12 +20,13 @@ from qmlir.ir.provenance import merged_origins, set_origins
 from qmlir.text.weights import ExternalWeightsAttr
 
 FOLD_LIMIT = 1024
-"""The most elements that folding may make: large weights are only divided, joined, or changed by passes for that."""
+"""The maximum number of elements that folding creates: large weights are only sliced, concatenated, or changed by
+dedicated passes."""
 
 
 def is_foldable_element(element: Attribute, moves_only: bool) -> bool:
-    """Whether a constant of these elements is computed as the interpreter would: f32, f64, integers and booleans, and
-    anything at all where values are only moved."""
+    """Whether folding yields the same elements as the interpreter: f32, f64, integers and booleans, and all kinds if
+    values are only moved."""
     kind = kind_of(element)
     if moves_only:
         return kind is not None
@@ -33,7 +34,7 @@ def is_foldable_element(element: Attribute, moves_only: bool) -> bool:
 
 
 def constant_array(value: SSAValue | None) -> Array | None:
-    """The stored values of a constant that is in memory, `None` for any other value."""
+    """Returns the stored values of a constant in memory; `None` for any other value."""
     owner = None if value is None else value.owner
     if not isinstance(owner, ConstantOp) or isinstance(owner.value, ExternalWeightsAttr):
         return None
@@ -41,7 +42,7 @@ def constant_array(value: SSAValue | None) -> Array | None:
 
 
 def folded_constants(op: NnOp, limit: int = FOLD_LIMIT) -> list[ConstantOp] | None:
-    """The constants that `op` computes, where its operands are constants and no result has above `limit` elements."""
+    """Returns the constants that `op` computes, if its operands are constant and no result exceeds `limit` elements."""
     if not op.operands:
         return None
     results = [tensor(result.type) for result in op.results]
@@ -65,7 +66,7 @@ def folded_constants(op: NnOp, limit: int = FOLD_LIMIT) -> list[ConstantOp] | No
         for value, result in zip(values, results, strict=True)
     ]
     if isinstance(op, MovementOp):
-        # What is moved is still the model's constant; what is computed stands for the node that computed it.
+        # Moved values are still the model's constant; computed values belong to the node that computed them.
         moved = merged_origins([operand.owner for operand in op.operands if isinstance(operand.owner, ConstantOp)])
         for constant in constants:
             set_origins(constant, moved)
@@ -73,10 +74,10 @@ def folded_constants(op: NnOp, limit: int = FOLD_LIMIT) -> list[ConstantOp] | No
 
 
 def _limit(op: NnOp) -> int:
-    """The most elements that folding `op` may make: more than `FOLD_LIMIT` where weights are divided or joined.
+    """Returns the limit of elements for folding `op`: more than `FOLD_LIMIT` if weights are sliced or concatenated.
 
-    That gates lie in another order in the file than the operation wants them in must not make their weights values
-    that are computed. What is read of each constant is no larger than the constant, so nothing grows.
+    Weights must stay constant even if the file has their gates in another order than the operation. The parts that are
+    read of each constant are no larger than the constant, so nothing grows.
     """
     if not isinstance(op, SliceOp | ConcatOp):
         return FOLD_LIMIT
@@ -89,13 +90,13 @@ def _limit(op: NnOp) -> int:
 
 
 def _static_size(value: SSAValue) -> int:
-    """The number of elements of `value`, 0 where that is not known."""
+    """Returns the number of elements of `value`, 0 if it is dynamic."""
     shape = tensor(value.type).get_shape()
     return 0 if DYNAMIC_INDEX in shape else math.prod(shape)
 
 
 def fold(op: NnOp, limit: int, rewriter: PatternRewriter) -> None:
-    """Replace `op` by the constants that it computes, of up to `limit` elements, if these are known."""
+    """Replaces `op` by the constants that it computes, of up to `limit` elements, if these are known."""
     constants = folded_constants(op, limit)
     if constants is None or is_repeated(op):
         return
@@ -104,10 +105,10 @@ def fold(op: NnOp, limit: int, rewriter: PatternRewriter) -> None:
 
 
 class FoldConstants(RewritePattern):
-    """`f(constants) -> constant` where the result is small. The interpreter's own functions compute it.
+    """Folds `f(constants) -> constant` if the result is small, using the interpreter's evaluators.
 
-    The first step of a layer, which begins with zeros, is not folded: its values have the types of the other steps, and
-    the steps stay a loop.
+    The first step of a layer, which reads zeros, is not folded: its values have the types of the other steps, and
+    the steps remain a loop.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -116,7 +117,7 @@ class FoldConstants(RewritePattern):
 
 
 class ReshapeConstant(RewritePattern):
-    """`reshape(constant) -> constant` of any size, which shares the bytes: nothing grows, nothing is copied."""
+    """Folds `reshape(constant) -> constant` of any size without a copy: the bytes are shared."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter, /) -> None:
@@ -131,9 +132,10 @@ class ReshapeConstant(RewritePattern):
 
 
 class FoldParameters(RewritePattern):
-    """`slice(x, starts_value = constant) -> slice(x) {starts = […]}`: what is known is a property.
+    """Turns constant parameter operands into properties: `slice(x, starts_value = constant) -> slice(x) {starts =
+    […]}`.
 
-    The result keeps its type, which its users were made for, also where more of its shape is known now.
+    The result keeps its type, which its users expect, even if more of its shape becomes static.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:

@@ -1,8 +1,8 @@
-"""Choices and loops of `scf` around `nn`: what is known when a module is compiled is no choice, and few steps no loop.
+"""Canonicalization of `scf` around `nn`: unrolls short loops and folds known indices and slices.
 
-A loop is unrolled where that pays: a step on 2x3 values takes less time than what a loop does to find its slices and to
-put its results where the next step looks for them. Roles stay those of the loop, one for all steps, so that a profile
-has one entry, and quantization one type, for each of them.
+A loop is unrolled if that pays: a step on 2x3 values takes less time than the loop's own work of slicing its operands
+and storing its results. Roles stay those of the loop, one for all steps, so that a profile has one entry, and
+quantization one type, for each of them.
 """
 
 from collections.abc import Mapping
@@ -23,15 +23,15 @@ from qmlir.ir.control_flow import known_bound
 from qmlir.ir.provenance import hand_on
 
 UNROLLED = 64
-"""A loop becomes its steps where all of them together have at most so many operations, constants not counted.
+"""The maximum number of operations, without constants, of all steps of a loop that is unrolled.
 
-A generated kernel of so many small operations is compiled in a few seconds; the products of a step of more operations
-are worth the loop.
+A generated kernel of this number of small operations compiles in a few seconds; if a step has more operations, its
+contractions outweigh the cost of the loop.
 """
 
 
 class ExtractKnown(RewritePattern):
-    """`extract(constant) -> constant` of an integer, and of the index that it is cast to."""
+    """Folds `extract(constant) -> constant` of an integer, and of the index that it is cast to."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.ExtractOp, rewriter: PatternRewriter, /) -> None:
@@ -46,7 +46,7 @@ class ExtractKnown(RewritePattern):
 
 
 class UnrollShortLoop(RewritePattern):
-    """`for i in 0 .. n { s = step(i, s) } -> step(n - 1, … step(0, s))` for few operations (see `UNROLLED`)."""
+    """Unrolls `for i in 0 .. n { s = step(i, s) } -> step(n - 1, … step(0, s))` for few operations (see `UNROLLED`)."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter, /) -> None:
@@ -55,7 +55,7 @@ class UnrollShortLoop(RewritePattern):
             return
         steps = range(lower, upper, step)
         counted = (each for each in op.body.walk() if not isinstance(each, ConstantOp | scf.YieldOp))
-        # A loop of a kernel may have thousands.
+        # A loop of a kernel may have thousands of operations.
         inside = list(islice(counted, UNROLLED // len(steps) + 1 if steps else None))
         if len(steps) * len(inside) > UNROLLED or not any(isinstance(each, NnOp) for each in inside):
             return
@@ -76,7 +76,7 @@ class UnrollShortLoop(RewritePattern):
 
 
 class StackSlices(RewritePattern):
-    """`scatter_nd(… scatter_nd(x, 0, a) …, n - 1, z) -> concat(a, …, z)` where each slice is written once."""
+    """Folds `scatter_nd(… scatter_nd(x, 0, a) …, n - 1, z) -> concat(a, …, z)` if each slice is written once."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ScatterNDOp, rewriter: PatternRewriter, /) -> None:
@@ -98,7 +98,7 @@ class StackSlices(RewritePattern):
 
 
 def _written(last: ScatterNDOp) -> Mapping[int, SSAValue] | None:
-    """The slices that a chain of operations, of which only `last` is used elsewhere, writes; `None` for another one."""
+    """Returns the slices that a chain of scatters writes, if only `last` has outside users; `None` for other chains."""
     found: dict[int, SSAValue] = {}
     op = last
     while True:
@@ -112,7 +112,7 @@ def _written(last: ScatterNDOp) -> Mapping[int, SSAValue] | None:
 
 
 PATTERNS: tuple[RewritePattern, ...] = (ExtractKnown(), UnrollShortLoop())
-"""Patterns on `scf` and `tensor`."""
+"""Patterns on operations of `scf` and `tensor`."""
 
 STACKING: tuple[RewritePattern, ...] = (StackSlices(),)
-"""Patterns on `nn`."""
+"""Patterns on operations of `nn`."""

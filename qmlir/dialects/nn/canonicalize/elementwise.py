@@ -1,4 +1,4 @@
-"""Elementwise algebra that holds bit for bit, NaN and signed zeros included."""
+"""Elementwise algebraic simplifications that are bit-identical, including NaN and signed zeros."""
 
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -10,7 +10,7 @@ from qmlir.ir.builtin_types import element_of
 
 
 class FoldIdempotent(RewritePattern):
-    """`f(f(x)) -> f(x)` for relu and abs: `f` leaves alone what it has made, on one and the same type."""
+    """Folds `f(f(x)) -> f(x)` for relu and abs, which are idempotent if the type stays."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, ReluOp | AbsOp):
@@ -23,7 +23,7 @@ class FoldIdempotent(RewritePattern):
 
 
 class FoldDoubleNegation(RewritePattern):
-    """`-(-x) -> x`: exact for floats (a sign bit) and for integers that wrap around."""
+    """Folds `-(-x) -> x`: exact for floats (a sign bit) and for integers that wrap around."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NegOp, rewriter: PatternRewriter, /) -> None:
@@ -34,7 +34,7 @@ class FoldDoubleNegation(RewritePattern):
 
 
 class FoldIdentityCast(RewritePattern):
-    """`cast(x) -> x` where the type stays."""
+    """Folds `cast(x) -> x` if the type stays."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CastOp, rewriter: PatternRewriter, /) -> None:

@@ -1,4 +1,4 @@
-"""Movement: what moves nothing goes, what moves twice moves once. No value is touched, so all of it is exact."""
+"""Simplification of data movement, which is always exact: identities are removed, and consecutive moves merged."""
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
@@ -18,7 +18,7 @@ from qmlir.ir.builtin_types import element_of, shape_of
 
 
 class FoldIdentityReshape(RewritePattern):
-    """`reshape(x) -> x` where the type stays; a static shape, or one unknown size, leaves no other reading."""
+    """Folds `reshape(x) -> x` if the type stays and is unambiguous: its shape is static, or has one dynamic size."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter, /) -> None:
@@ -27,7 +27,7 @@ class FoldIdentityReshape(RewritePattern):
 
 
 class MergeReshapes(RewritePattern):
-    """`reshape(reshape(x)) -> reshape(x)`: both keep the row-major order of elements."""
+    """Merges `reshape(reshape(x)) -> reshape(x)`: both keep the row-major order of elements."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter, /) -> None:
@@ -43,7 +43,7 @@ class MergeReshapes(RewritePattern):
 
 
 class FoldIdentityTranspose(RewritePattern):
-    """`transpose(x) -> x` where every axis stays."""
+    """Folds `transpose(x) -> x` if the permutation is the identity."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: TransposeOp, rewriter: PatternRewriter, /) -> None:
@@ -52,7 +52,7 @@ class FoldIdentityTranspose(RewritePattern):
 
 
 class MergeTransposes(RewritePattern):
-    """`transpose_q(transpose_p(x)) -> transpose_r(x)` with `r[i] = p[q[i]]`."""
+    """Merges `transpose_q(transpose_p(x)) -> transpose_r(x)` with `r[i] = p[q[i]]`."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: TransposeOp, rewriter: PatternRewriter, /) -> None:
@@ -64,7 +64,7 @@ class MergeTransposes(RewritePattern):
 
 
 class FoldWholeSlice(RewritePattern):
-    """`slice(x) -> x` where it takes every element in order."""
+    """Folds `slice(x) -> x` if it takes every element in order."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter, /) -> None:
@@ -78,9 +78,9 @@ class FoldWholeSlice(RewritePattern):
 
 
 class ReshapeUnitAxes(RewritePattern):
-    """`squeeze(x) -> reshape(x)` and `unsqueeze(x) -> reshape(x)`: axes of size 1 do not change the row-major order.
+    """Rewrites `squeeze(x)` and `unsqueeze(x)` to `reshape(x)`: axes of size 1 do not affect the row-major order.
 
-    One size may be unknown: the reshape finds it, unless there are no elements to find it by.
+    One size may be dynamic: the reshape infers it, unless there are no elements.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -99,7 +99,7 @@ class ReshapeUnitAxes(RewritePattern):
 
 
 class FoldIdentityExpansion(RewritePattern):
-    """`expand(x) -> x`, `tile(x) -> x` where the shape stays, `pad(x) -> x` where nothing is added or taken away."""
+    """Folds `expand(x)`, `tile(x)` and `pad(x)` to `x` if the shape stays and nothing is added or removed."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, ExpandOp | TileOp | PadOp) or op.input.type != op.result.type:
@@ -115,7 +115,7 @@ class FoldIdentityExpansion(RewritePattern):
 
 
 class FoldSingleConcat(RewritePattern):
-    """`concat(x) -> x`."""
+    """Folds `concat(x) -> x` of a single operand."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ConcatOp, rewriter: PatternRewriter, /) -> None:

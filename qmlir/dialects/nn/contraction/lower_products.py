@@ -1,4 +1,4 @@
-"""Lowering of matrix products and convolutions to contractions, and of weights with a scale for each block."""
+"""Lowering of matrix products and convolutions to contractions, including block-wise weight scales."""
 
 import math
 from abc import ABC, abstractmethod
@@ -28,10 +28,11 @@ from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.text.elements import dense_dtype, integers_of
 
-# Sums of products as `kernel` contractions: two factors, the type that holds every sum, and a region for each sum.
+# Sums of products as `kernel` contractions: two factors, an accumulator type, and a region for each sum.
 #
-# The sum is taken in i32 where a bound over the stored types, and over the weights where they are constant, proves
-# that it holds every one, and in i64 otherwise. Plain integers whose sums may exceed that wrap, as those of `nn` do.
+# The accumulator is i32 if a bound from the stored types, and from constant weights, proves that it holds every sum,
+# and
+# i64 otherwise. Sums of plain integers that exceed it wrap, as in `nn`.
 
 LARGEST = (1 << 31) - 1
 """The largest sum that i32 holds."""
@@ -47,15 +48,15 @@ class Factor:
     element: UniformQuantizedType | None
     is_unsigned: bool
     zero_points: Array
-    """Those of the output channels, or one for all."""
+    """The zero points of the output channels, or a common one."""
     known: Array | None = None
-    """The stored elements in the layout of the kernel, where they are constant."""
+    """The stored elements in the layout of the kernel, if they are constant."""
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The smallest and largest stored integer: of a constant those that are there, otherwise all of its type.
+        """The smallest and largest stored integer: of the elements of a constant, otherwise of the storage type.
 
-        A narrower range of a quantized type is what its maker promised, and an argument may break the promise.
+        A narrower range of a quantized type is not relied on, since an argument may violate it.
         """
         integer = as_integer(element_of(self.value))
         assert integer is not None
@@ -65,24 +66,24 @@ class Factor:
         return integer_limits(integer.width.data, is_signed=not self.is_unsigned)
 
     def largest(self) -> int:
-        """A bound of `|q - z|`."""
+        """Returns a bound of `|q - z|`."""
         low, high = self.limits
         return max(abs(int(limit) - int(zero)) for limit in (low, high) for zero in np.unique(self.zero_points))
 
     def at_value(self, value: SSAValue, known: Array | None = None) -> "Factor":
-        """The same factor in another layout."""
+        """Returns this factor in another layout."""
         return replace(self, value=value, known=known)
 
 
 def factor(at: Lowering, value: SSAValue) -> Factor:
-    """An operand as a factor, in its own layout."""
+    """Returns an operand as a factor, in its own layout."""
     element = quantized.uniform_element(at, value)
     zero_points = np.zeros(1, np.int64) if element is None else element.zero_points.reshape(-1)
     return Factor(at.value(value), element, at.signedness(value), zero_points, at.known(value))
 
 
 def arranged(at: Lowering, own: Factor, order: Sequence[int]) -> Factor:
-    """A factor with its axes in another order: a new constant where it is one."""
+    """Returns a factor with its axes permuted; a constant is permuted at compile time."""
     if tuple(order) == tuple(range(len(order))):
         return own
     if own.known is None:
@@ -92,14 +93,14 @@ def arranged(at: Lowering, own: Factor, order: Sequence[int]) -> Factor:
 
 
 def _zero_points(at: Lowering, per_channel: Array) -> SSAValue:
-    """The zero points of the weights of each output channel, as a constant that holds all of them."""
+    """Returns a constant with the zero point of the weights of each output channel."""
     element = zero_point_type(per_channel.tolist())
     return at.constant(per_channel.astype(dense_dtype(element)), element)
 
 
 @dataclass(frozen=True)
 class Contraction(ABC):
-    """A contraction of two factors; its sums have the output channels last."""
+    """A contraction of two factors, whose sums have the output channels last."""
 
     x: Factor
     w: Factor
@@ -112,28 +113,28 @@ class Contraction(ABC):
     @property
     @abstractmethod
     def terms(self) -> int:
-        """How many products each sum has."""
+        """The number of products in each sum."""
 
     @abstractmethod
     def operation(self, *operands: Any, **named: Any) -> ContractionOp:
-        """The kernel of these operands."""
+        """Creates the kernel operation on these operands."""
 
     @abstractmethod
     def wrapped(self, at: Lowering, wide: IntegerType) -> SSAValue:
-        """The sums modulo the width of `wide`, as a structured operation."""
+        """Computes the sums modulo the width of `wide`, as a structured operation."""
 
     @abstractmethod
     def rows(self, known: Array) -> Array:
-        """Constant weights as `[…, channels, terms]`."""
+        """Returns constant weights as `[…, channels, terms]`."""
 
     @property
     def channel_map(self) -> AffineMap:
-        """From the dimensions of the sums to the output channel."""
+        """Returns the map from the dimensions of the sums to the output channel."""
         return axes_map(len(self.shape), [len(self.shape) - 1])
 
     @cached_property
     def _largest_weights(self) -> int:
-        """A bound of the sum of `|q - z|` over the weights of one output channel, all of which are read once."""
+        """A bound of the sum of `|q - z|` over the weights of one output channel, each of which is read once."""
         if self.w.known is None:
             return self.w.largest() * self.terms
         rows = integers_of(self.rows(self.w.known), element_of(self.w.value), is_unsigned=self.w.is_unsigned)
@@ -141,7 +142,7 @@ class Contraction(ABC):
         return int(np.abs(rows - zero_points).sum(axis=-1).max(initial=0))
 
     def largest(self) -> int:
-        """A bound of the absolute value of every sum."""
+        """Returns a bound of the absolute value of every sum."""
         return self.x.largest() * self._largest_weights
 
     @property
@@ -150,7 +151,7 @@ class Contraction(ABC):
         return isinstance(element_of(self.x.value), AnyFloat)
 
     def accumulator(self) -> IntegerType | AnyFloat:
-        """The type in which the products are summed: integers are exact, or wrap in i64."""
+        """Returns the type in which products are summed: integers are exact, or wrap in i64."""
         element = element_of(self.x.value)
         if isinstance(element, AnyFloat):
             return f64 if element == f64 else f32
@@ -159,7 +160,7 @@ class Contraction(ABC):
     def build(
         self, at: Lowering, element: Attribute, epilogue: Sequence[Input], body: Callable[..., Scalar]
     ) -> SSAValue:
-        """The kernel, whose region is `body` of the sum and of one element of each epilogue operand."""
+        """Builds the kernel; its region applies `body` to the sum and one element of each epilogue operand."""
         accumulator = self.accumulator()
         if not self.is_float and self.largest() > _LARGEST_WIDE:
             return self._build_wrapped(at, element, epilogue, body)
@@ -212,7 +213,7 @@ class Contraction(ABC):
 
 @dataclass(frozen=True)
 class MatrixProduct(Contraction):
-    """`x` `[…, M, K]` by `w` `[…, N, K]`, whose batches are the first ones of `x`."""
+    """A product of `x` `[…, M, K]` and `w` `[…, N, K]`, whose batch axes are a prefix of those of `x`."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -238,7 +239,8 @@ class MatrixProduct(Contraction):
 
 @dataclass(frozen=True)
 class Convolution(Contraction):
-    """`x` `[N, spatial…, C]`, padded, by `w` `[O, taps…, C / groups]`; `counts` windows along each spatial axis."""
+    """A convolution of padded `x` `[N, spatial…, C]` by `w` `[O, taps…, C / groups]`; `counts` has the windows per
+    axis."""
 
     counts: tuple[int, ...]
     strides: tuple[int, ...]
@@ -260,7 +262,7 @@ class Convolution(Contraction):
         return known.reshape(known.shape[0], -1)
 
     def wrapped(self, at: Lowering, wide: IntegerType) -> SSAValue:
-        """Over the iterators `[N, windows…, group, channel, taps…, C / groups]`."""
+        """Uses the iterators `[N, windows…, group, channel, taps…, C / groups]`."""
         spatial, channels, *taps = len(self.counts), *shape_of(self.w.value)
         count = 4 + 2 * spatial
         dims = [AffineExpr.dimension(axis) for axis in range(count)]
@@ -279,7 +281,7 @@ class Convolution(Contraction):
 
 
 def finish_plain(at: Lowering, found: Contraction, element: Attribute, biases: Sequence[Input] = ()) -> SSAValue:
-    """The sums of plain numbers, with a bias where there is one, rounded once to `element`, or wrapped."""
+    """Builds the sums of plain numbers, plus an optional bias, rounded once to `element`, or wrapped."""
 
     def body(accumulator: Scalar, *scalars: Scalar) -> Scalar:
         total = accumulator + scalars[0].to(accumulator.type) if scalars else accumulator
@@ -288,30 +290,28 @@ def finish_plain(at: Lowering, found: Contraction, element: Attribute, biases: S
     return found.build(at, element, biases, body)
 
 
-# Contractions whose weights have a scale for each block: the exact sum of each block, then an f32 sum over the
-# blocks.
+# Contractions with block-wise weight scales: the exact sum of each block, then an f32 sum over the blocks.
 #
-# Each block is a matrix product of a batch, which its own scale takes to f32; the sum runs over the blocks in
-# ascending order from 0, the bias is added last, and the total is quantized. A convolution lays out its windows
-# first, by blocks.
+# Each block is a matrix product of a batch, converted to f32 by its own scale; blocks are summed in ascending order
+# from 0, the bias is added last, and the total is quantized. A convolution first lays out its windows by blocks.
 
 
 def uniform_type(at: Lowering, weight: SSAValue) -> UniformQuantizedType:
-    """The type of a value that is quantized."""
+    """Returns the quantized type of a value."""
     element = quantized.uniform_element(at, weight)
     assert element is not None
     return element
 
 
 def _parameters(at: Lowering, weight: SSAValue) -> tuple[Array, Array]:
-    """The scale and the zero point of every weight."""
+    """Returns the scale and the zero point of every weight."""
     shape = shape_of(weight)
     scales, zero_points = broadcast_parameters(uniform_type(at, weight), shape)
     return np.broadcast_to(scales, shape), np.broadcast_to(zero_points, shape)
 
 
 def _with_one_zero_point(at: Lowering, weight: SSAValue) -> Factor:
-    """The weights in their own layout; where blocks have zero points of their own, wider integers without them."""
+    """Returns the weights in their own layout; if blocks have different zero points, as wider integers without them."""
     element, own, known = uniform_type(at, weight), at.value(weight), at.known(weight)
     zero_points = np.unique(element.zero_points)
     if zero_points.size == 1:
@@ -329,7 +329,7 @@ def _with_one_zero_point(at: Lowering, weight: SSAValue) -> Factor:
 
 
 def _laid_out(at: Lowering, own: Factor, shapes: Sequence[Sequence[int]], order: Sequence[int]) -> Factor:
-    """A factor under the first of two shapes, its axes in another order, under the second shape."""
+    """Reshapes a factor to the first of two shapes, permutes its axes, and reshapes it to the second shape."""
     first, second = shapes
     if own.known is None:
         return own.at_value(at.reshape(at.transpose(at.reshape(own.value, first), order), second))
@@ -338,7 +338,8 @@ def _laid_out(at: Lowering, own: Factor, shapes: Sequence[Sequence[int]], order:
 
 
 def _of_each_block(at: Lowering, x: Factor, w: Factor, scale: Array) -> SSAValue:
-    """`f32(s_x * s_b) * f32(a_b)` for `x` `[…, M, K]`, `w` `[…, N, K]` and `scale` `[…, N]`, a batch for each block."""
+    """Computes `f32(s_x * s_b) * f32(a_b)` for `x` `[…, M, K]`, `w` `[…, N, K]` and `scale` `[…, N]`, a batch per
+    block."""
     assert x.element is not None
     product = MatrixProduct(x, w)
     rank = len(product.shape)
@@ -353,7 +354,7 @@ def _of_each_block(at: Lowering, x: Factor, w: Factor, scale: Array) -> SSAValue
 
 
 def _summed(at: Lowering, parts: SSAValue, order: Sequence[int]) -> SSAValue:
-    """The f32 sum of `parts` over the axes that are not in `order`, that of the result, in ascending order from 0."""
+    """Returns the f32 sum of `parts` over the axes not in `order`, that of the result, in ascending order from 0."""
     shape, rank = shape_of(parts), len(shape_of(parts))
     init = at.fill([shape[each] for each in order], f32, 0.0)
 
@@ -365,7 +366,7 @@ def _summed(at: Lowering, parts: SSAValue, order: Sequence[int]) -> SSAValue:
 
 
 def _quantized(at: Lowering, total: Input, bias: SSAValue | None, channel_axis: int = 1) -> SSAValue:
-    """The f32 totals, with a bias for each channel, in the type of the result."""
+    """Quantizes the f32 totals, plus a per-channel bias, to the type of the result."""
     result = at.op.results[0]
     element, shape = uniform_type(at, result), at.result_shape()
     identity = AffineMap.identity(len(shape))
@@ -383,7 +384,7 @@ def _quantized(at: Lowering, total: Input, bias: SSAValue | None, channel_axis: 
 def matrix_product(
     at: Lowering, x: Factor, weight: SSAValue, order: Sequence[int], bias: SSAValue | None = None
 ) -> SSAValue:
-    """The product of `x` `[…, M, K]` and of weights whose axes are `[…, N, K]` in `order`, vectors as one row."""
+    """Multiplies `x` `[…, M, K]` by weights whose axes in `order` are `[…, N, K]`; vectors count as one row."""
     element, own = uniform_type(at, weight), _with_one_zero_point(at, weight)
     shape = shape_of(weight)
     columns = (1, *shape) if len(shape) == 1 else shape
@@ -419,13 +420,13 @@ def matrix_product(
 
 
 Reading = Callable[[int, AffineExpr, AffineExpr], AffineExpr]
-"""Which element of padded data, along a spatial axis, an element of the kernel meets for one of the result."""
+"""Returns the index of padded data, along a spatial axis, for indices of the result and of the kernel."""
 
 
 def _windows(
     at: Lowering, groups: int, padded: SSAValue, counts: Sequence[int], sizes: Sequence[int], reading: Reading
 ) -> SSAValue:
-    """The windows of channels-last data, `[group, blocks…, N, windows…, terms of a block…]`.
+    """Returns the windows of channels-last data, `[group, blocks…, N, windows…, terms of a block…]`.
 
     Blocks and their terms run along the channels of a group, then along the kernel.
     """
@@ -445,20 +446,20 @@ def _windows(
 
 @dataclass(frozen=True)
 class _Blocks:
-    """How many blocks the weights have along each summed axis, the channels of a group first, and of which size."""
+    """The number and size of the blocks of weights along each summed axis, the channels of a group first."""
 
     counts: tuple[int, ...]
     sizes: tuple[int, ...]
 
     @staticmethod
     def of(element: UniformQuantizedType, axes: Sequence[int], terms: Sequence[int]) -> "_Blocks":
-        """The blocks along the summed `axes`, which have so many `terms`."""
+        """Returns the blocks along the summed `axes` of sizes `terms`."""
         known = dict(zip(element.axes, element.block_sizes, strict=True))
         sizes = tuple(known.get(axis, size) for axis, size in zip(axes, terms, strict=True))
         return _Blocks(tuple(size // block for size, block in zip(terms, sizes, strict=True)), sizes)
 
     def pairs(self, first: int = 0) -> list[int]:
-        """Number and size, axis by axis."""
+        """Returns number and size of the blocks, axis by axis."""
         return [each for pair in zip(self.counts[first:], self.sizes[first:], strict=True) for each in pair]
 
 
@@ -470,7 +471,7 @@ def _convolved(
     weights: tuple[Sequence[int], Sequence[int]],
     reading: Reading,
 ) -> SSAValue:
-    """The sums of windows of padded, channels-last data.
+    """Computes the sums of windows of padded, channels-last data.
 
     `weights` is the shape of the weights with each axis split, and the order `[G, blocks…, O, terms of a block…]`.
     """
@@ -489,7 +490,7 @@ def _convolved(
 
 
 def conv(op: ops.ConvOp, at: Lowering, padded: Factor) -> SSAValue:
-    """The convolution of padded, channels-last data."""
+    """Lowers a convolution of padded, channels-last data."""
     (channels, *terms), windows = shape_of(op.weight), op.windows
     blocks = _Blocks.of(uniform_type(at, op.weight), range(1, 1 + len(terms)), terms)
     split = [op.group_count, channels // op.group_count, *blocks.pairs()]  # [G, O, B_c, K_c, B_1, K_1, …]
@@ -502,7 +503,8 @@ def conv(op: ops.ConvOp, at: Lowering, padded: Factor) -> SSAValue:
 
 
 def conv_transpose(op: ops.ConvTransposeOp, at: Lowering, spread: Factor) -> SSAValue:
-    """The transposed convolution of channels-last data that has the gaps of the strides, and room for the kernel."""
+    """Lowers a transposed convolution of channels-last data, already dilated by the strides and padded for the
+    kernel."""
     (inputs, outputs, *kernel), windows = shape_of(op.weight), op.windows
     terms = (inputs // op.group_count, *kernel)
     blocks = _Blocks.of(uniform_type(at, op.weight), (0, *range(2, 2 + len(kernel))), terms)

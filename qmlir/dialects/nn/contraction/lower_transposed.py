@@ -1,10 +1,10 @@
-"""Transposed convolutions as convolutions: no product with a zero is computed.
+"""Transposed convolutions as convolutions, without multiplications by zeros.
 
 Element `o` of the result is the sum over the kernel elements `t` with `o + pad = stride * i + dilation * t` of
-`x[i] * w[t]`. The elements of one phase, `(o + pad) mod stride`, have the same kernel elements, and neighbours among
-them have neighbouring `i`: a convolution with these in reverse order. Where all phases have as many, they are further
-channels of one convolution, which a transpose puts side by side; otherwise each has its own, whose results are put at
-every `stride`-th place.
+`x[i] * w[t]`. The elements of one phase, `(o + pad) mod stride`, have the same kernel elements, and adjacent ones have
+adjacent `i`: this is a convolution with these kernel elements in reverse order. If all phases have equally many, they
+become additional channels of a single convolution, which a transpose interleaves. Otherwise each phase has its own
+convolution, whose results are inserted with stride `stride`.
 """
 
 import math
@@ -29,29 +29,29 @@ from qmlir.ir.builtin_types import element_of, shape_of
 
 @dataclass(frozen=True)
 class _Phase:
-    """The elements `first`, `first + stride`, … of one axis of the result, `count` of them."""
+    """A phase: the elements `first`, `first + stride`, … of one axis of the result, `count` of them."""
 
     first: int
     count: int
     taps: tuple[int, ...]
-    """Descending."""
+    """The kernel elements of the phase, in descending order."""
     start: int
-    """The element of the data that the first of these taps of the first result falls on; it may lie outside."""
+    """The data element that the first of these taps meets for the first result; it may be out of bounds."""
     step: int
-    """From one tap to the next, in elements of the data."""
+    """The distance between taps in elements of the data."""
     tap_step: int
-    """From one tap to the next, in taps."""
+    """The distance between taps in kernel elements."""
 
     @property
     def reach(self) -> int:
-        """How many elements of the data the results cover."""
+        """The number of data elements that the results cover."""
         return self.count + (len(self.taps) - 1) * self.step
 
 
 def _phases(windows: Windows, axis: int, size: int) -> list[_Phase]:
-    """The phases of one axis of the result, which has `size` elements, on which taps fall.
+    """Returns the phases of an axis of the result with `size` elements, except for those without taps.
 
-    Of the `min(stride, size)` phases these are at most as many as there are taps, however large the stride is.
+    There are at most as many as taps, however large the stride is.
     """
     stride, dilation, pad = windows.strides[axis], windows.dilations[axis], windows.pads[axis]
     found: list[_Phase] = []
@@ -70,7 +70,7 @@ def _phases(windows: Windows, axis: int, size: int) -> list[_Phase]:
 
 
 def _covered(at: Lowering, data: Factor, phases: Sequence[_Phase]) -> Factor:
-    """Channels-last data from where the windows of the phases start to where they end, the zero point outside."""
+    """Returns the range of channels-last data that the windows of the phases cover, padded by the zero point."""
     shape, zero = shape_of(data.value), int(data.zero_points[0])
     offsets, sizes, low, high = [0], [shape[0]], [0], [0]
     for phase, size in zip(phases, shape[1:-1], strict=True):
@@ -88,7 +88,7 @@ def _covered(at: Lowering, data: Factor, phases: Sequence[_Phase]) -> Factor:
 
 
 def _with_gaps(at: Lowering, data: Factor, windows: Windows, sizes: Sequence[int]) -> Factor:
-    """Channels-last data with zero points between its elements: a kernel in reverse order gives one of the result."""
+    """Dilates channels-last data with zero points, so that a convolution with the reversed kernel yields the result."""
     shape, zero = shape_of(data.value), int(data.zero_points[0])
     offsets, begins, counts, whole = [0], [0], [shape[0]], [shape[0]]
     for axis, (size, given) in enumerate(zip(sizes, shape[1:-1], strict=True)):
@@ -108,7 +108,7 @@ def _with_gaps(at: Lowering, data: Factor, windows: Windows, sizes: Sequence[int
 
 
 def _kernels(at: Lowering, weight: Factor, groups: int, phases: Sequence[_Phase]) -> Factor:
-    """Weights `[C, O / groups, …]` as `[O, taps of the phases…, C / groups]`."""
+    """Converts weights `[C, O / groups, …]` to `[O, taps of the phases…, C / groups]`."""
     channels, outputs, *kernel = shape_of(weight.value)
     shape, rank = (groups, channels // groups, outputs, *kernel), 3 + len(kernel)
     taps = [phase.taps for phase in phases]
@@ -126,13 +126,13 @@ def _kernels(at: Lowering, weight: Factor, groups: int, phases: Sequence[_Phase]
 
 
 def _is_uniform(windows: Windows) -> bool:
-    """Whether every phase of every axis has as many taps, on the same elements of the data."""
+    """Whether all phases of every axis have the same number of taps, on the same data elements."""
     pairs = zip(windows.kernel, windows.strides, windows.dilations, strict=True)
     return all(dilation == 1 and size % stride == 0 for size, stride, dilation in pairs)
 
 
 def _kernels_of_all_phases(at: Lowering, weight: Factor, groups: int, strides: Sequence[int]) -> Factor:
-    """Weights `[C, O / groups, …]` as `[O * phases, taps of a phase…, C / groups]`, the taps descending."""
+    """Converts weights `[C, O / groups, …]` to `[O * phases, taps of a phase…, C / groups]`, the taps descending."""
     channels, outputs, *kernel = shape_of(weight.value)
     spatial = len(kernel)
     taps = [size // stride for size, stride in zip(kernel, strides, strict=True)]
@@ -159,7 +159,7 @@ def _kernels_of_all_phases(at: Lowering, weight: Factor, groups: int, strides: S
 def _of_all_phases(
     op: ops.ConvTransposeOp, at: Lowering, data: Factor, weight: Factor, scales: Array | None
 ) -> SSAValue:
-    """One convolution, from the first element that the padding cuts off: `[N, …, O * phases]`, put in order."""
+    """Computes all phases by one convolution, `[N, …, O * phases]`, and reorders the result, including its padding."""
     windows, result = op.windows, at.result_shape()
     batch, channels, *sizes = result
     strides, spatial = windows.strides, len(sizes)

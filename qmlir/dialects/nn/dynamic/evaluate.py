@@ -1,4 +1,4 @@
-"""What quantization by the range of the values computes: f32 steps, each rounded once, as its parts do."""
+"""Evaluation of dynamic quantization: f32 steps, each rounded once, identical to those of its parts."""
 
 import numpy as np
 from xdsl.ir import Operation

@@ -1,6 +1,6 @@
-"""The evaluator of a quantized composite whose property `components` has the types of its parts: those parts.
+"""Evaluation of quantized composites by their parts, whose types are in the property `components`.
 
-Float composites keep their own evaluator: a profiled range changes no number.
+Float composites keep their own evaluator: a profiled range does not change values.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from qmlir.ir.evaluation import ByOperation, Evaluator, Results, RunsRegions, ev
 
 
 def _by_operand(op: NnOp, arguments: tuple[Any, ...]) -> dict[SSAValue, Any]:
-    """The value of each operand of `op`."""
+    """Returns the value of each operand of `op`."""
     values: dict[SSAValue, Any] = {}
     for (_, _, operands), argument in zip(operand_groups(op), arguments, strict=True):
         each = cast(tuple[Any, ...], argument) if isinstance(argument, tuple) else (argument,)
@@ -32,7 +32,7 @@ def _by_operand(op: NnOp, arguments: tuple[Any, ...]) -> dict[SSAValue, Any]:
 
 
 def of_parts(op: NnOp, *arguments: Any, watch: Watch | None = None) -> Results:
-    """What the parts of a composite compute."""
+    """Evaluates a composite by its parts."""
     values = _by_operand(op, arguments)
     if isinstance(op, Layer) and (found := of_steps(op, values, watch)) is not None:
         return found
@@ -58,7 +58,7 @@ def of_parts(op: NnOp, *arguments: Any, watch: Watch | None = None) -> Results:
 def _of_known_sizes(
     op: NnOp, values: Mapping[SSAValue, Any], arguments: tuple[Any, ...], watch: Watch | None
 ) -> Results:
-    """What all parts of a composite of open length compute: the sizes are those of the values."""
+    """Evaluates a composite of dynamic length by all its parts, with the actual sizes of the values."""
     is_open = [DYNAMIC_INDEX in shape_of(operand) for operand in op.operands]
     types = [TensorType(cast(Any, element_of(value)), np.shape(values[value])) for value in op.operands]
     stand_ins = iter(Block(arg_types=[type_ for type_, each in zip(types, is_open, strict=True) if each]).args)
@@ -87,5 +87,5 @@ def _or_parts(evaluator: Evaluator) -> ByOperation:
 
 
 def with_components(evaluators: Mapping[type[Operation], Evaluator]) -> dict[type[Operation], Evaluator]:
-    """`evaluators`, with those of composites extended to the types of their parts."""
+    """Extends the evaluators of composites to the types of their parts."""
     return {operation: _or_parts(evaluator) for operation, evaluator in evaluators.items()}

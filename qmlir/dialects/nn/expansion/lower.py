@@ -1,4 +1,4 @@
-"""Expanding, tiling, padding and masking: broadcasts, borders that are filled or read back from the inside, selects."""
+"""Lowering of broadcasts, tiling, padding and triangular masks to structured operations."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +22,7 @@ from qmlir.text.elements import dense_dtype
 
 
 def _tile(op: ops.TileOp, at: Lowering) -> Sequence[SSAValue]:
-    """Copies along an axis in front of each axis that is repeated, which the result's shape has in one."""
+    """Inserts an axis of copies before each repeated axis, and merges both by a reshape."""
     value = at.value(op.input)
     before: list[int] = []
     copies: list[int] = []
@@ -34,7 +34,7 @@ def _tile(op: ops.TileOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def zero(at: Lowering, value: SSAValue) -> Parameter:
-    """What stands for 0 in a result with the elements of `value`: the zero point where it is quantized."""
+    """Returns the representation of 0 in a result with the elements of `value`: the zero point if it is quantized."""
     element, stored = quantized.uniform_element(at, value), at.result_element()
     if element is None:
         return Parameter(stored, 0)
@@ -43,7 +43,7 @@ def zero(at: Lowering, value: SSAValue) -> Parameter:
 
 
 def _border(op: ops.PadOp, at: Lowering) -> Parameter:
-    """What a constant padding adds."""
+    """Returns the padding value of mode `constant`."""
     if op.value is None:
         return zero(at, op.input)
     known = at.known(op.value)
@@ -72,7 +72,7 @@ def _pad(op: ops.PadOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def _read_back(op: ops.PadOp, at: Lowering, kept: SSAValue, low: Sequence[int], high: Sequence[int]) -> SSAValue:
-    """The border is elements of the inside: a table for each padded axis tells which."""
+    """Pads with elements of the operand, found by an index table for each padded axis."""
     mode: Any = op.mode.data
     tables: dict[int, Array] = {}
     for axis, (size, before, after) in enumerate(zip(shape_of(kept), low, high, strict=True)):

@@ -1,4 +1,4 @@
-"""Operations whose result has more elements: copies of the operand's, or padding around them, or a mask over them."""
+"""Operations that repeat, pad or mask the elements of their operand."""
 
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
@@ -31,18 +31,18 @@ from qmlir.dialects.nn.result_shapes import check_choice
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import Recomputable
 
-# Shapes of operations that repeat elements or add some: what padding adds, which axes stay as they are.
+# Result shapes of operations that repeat or add elements, and the axes that stay unchanged.
 
 
 class Padding(NamedTuple):
-    """The elements added before and after an axis; negative numbers take elements away."""
+    """The numbers of elements added before and after an axis; negative numbers remove elements."""
 
     before: int
     after: int
 
 
 def paddings(pads: Sequence[int], axes: Sequence[int] | None, rank: int) -> tuple[Padding, ...]:
-    """The padding of each of `rank` axes, of which `axes` are padded: all begins, then all ends (ONNX Pad)."""
+    """Returns the padding of `rank` axes from `pads`: all begins, then all ends, of `axes` (ONNX Pad)."""
     padded = range(rank) if axes is None else normalized_axes(axes, rank)
     count = len(padded)
     if len(pads) != 2 * count:
@@ -54,7 +54,7 @@ def paddings(pads: Sequence[int], axes: Sequence[int] | None, rank: int) -> tupl
 
 
 def padded_shape(shape: Sequence[int], pads: Sequence[Padding]) -> tuple[int, ...]:
-    """`shape` with its padding."""
+    """Returns `shape` with its padding added."""
     sizes: list[int] = []
     for axis, (size, (before, after)) in enumerate(zip(shape, pads, strict=True)):
         if size != DYNAMIC_INDEX and size + before + after < 0:
@@ -67,7 +67,7 @@ def padded_shape(shape: Sequence[int], pads: Sequence[Padding]) -> tuple[int, ..
 
 
 def unchanged_axes(before: Sequence[int], after: Sequence[int]) -> dict[int, int]:
-    """The axes whose size stays, aligned at the end; an unknown size is not a size that stays."""
+    """Returns the axes with unchanged static size, aligned at the end."""
     offset = len(after) - len(before)
     return {
         axis: axis + offset
@@ -78,7 +78,7 @@ def unchanged_axes(before: Sequence[int], after: Sequence[int]) -> dict[int, int
 
 @irdl_op_definition
 class ExpandOp(MovementOp, Recomputable):
-    """The operand broadcast together with `shape`, in both directions (ONNX Expand)."""
+    """Broadcasts the operand and `shape` against each other (ONNX Expand)."""
 
     name = "nn.expand"
     PARAMETERS: ClassVar[tuple[str, ...]] = ("shape",)
@@ -103,7 +103,7 @@ class ExpandOp(MovementOp, Recomputable):
 
 @irdl_op_definition
 class TileOp(MovementOp):
-    """The operand `repeats[i]` times along axis `i` (ONNX Tile)."""
+    """Repeats the operand `repeats[i]` times along axis `i` (ONNX Tile)."""
 
     name = "nn.tile"
     PARAMETERS: ClassVar[tuple[str, ...]] = ("repeats",)
@@ -115,7 +115,7 @@ class TileOp(MovementOp):
     repeats = opt_prop_def(DenseArrayBase[IntegerType])
 
     def factors(self, rank: int, repeats: Array | None = None) -> tuple[int, ...]:
-        """How often each of `rank` axes is repeated; `repeats` is the operand's value."""
+        """Returns the number of repetitions along each of `rank` axes; `repeats` is the constant operand."""
         found = self.integers("repeats", repeats) or ()
         if len(found) != rank or any(factor < 0 for factor in found):
             raise VerifyException(f"repeats must have one value >= 0 for each of {rank} axes, but got {list(found)}")
@@ -133,12 +133,12 @@ class TileOp(MovementOp):
 
 @irdl_op_definition
 class PadOp(MovementOp):
-    """The operand with elements added before and after `axes`, before and after all axes without it (ONNX Pad).
+    """Pads the operand before and after `axes`; all axes by default (ONNX Pad).
 
-    `pads` holds the number of elements before each axis, then the number after each; a negative number takes elements
-    away, before the others add any. `mode` is what is added: `constant` the `value` (without one: 0, and the zero point
-    where values are quantized), `reflect` the elements mirrored at the outermost one, `edge` the outermost one, `wrap`
-    those of the other end.
+    `pads` holds the number of elements before each axis, then the number after each; negative numbers remove elements,
+    before others are added. `mode` selects the added elements: `constant` adds `value` (0 by default, which is the zero
+    point of quantized values), `reflect` mirrors at the outermost element, `edge` repeats it, `wrap` continues at the
+    other end.
     """
 
     name = "nn.pad"
@@ -159,7 +159,7 @@ class PadOp(MovementOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def paddings(self, rank: int, *values: Array | None) -> tuple[Padding, ...]:
-        """The padding of each axis; `values` are those of the operands `pads_value` and `axes_value`."""
+        """Returns the padding of each axis; `values` are the constant operands `pads_value` and `axes_value`."""
         given = dict(zip(self.PARAMETERS, values, strict=False))
         pads = self.integers("pads", given.get("pads"))
         if pads is None:
@@ -197,9 +197,9 @@ class PadOp(MovementOp):
 
 @irdl_op_definition
 class TriluOp(MovementOp):
-    """The upper triangle of the last two axes (`upper`) or the lower one, shifted by `k` diagonals (ONNX Trilu).
+    """Keeps the upper (`upper`) or lower triangle of the last two axes, shifted by `k` diagonals (ONNX Trilu).
 
-    Elsewhere the result is 0, the zero point where values are quantized.
+    The other elements are 0, which is the zero point of quantized values.
     """
 
     name = "nn.trilu"

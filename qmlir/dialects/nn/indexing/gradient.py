@@ -1,4 +1,4 @@
-"""Gradients of what takes and writes elements by index: what was taken is added where it was, and conversely."""
+"""Gradients of gather and scatter operations: the gradient of a gather scatters, and vice versa."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ from qmlir.ir.builtin_types import element_of, shape_of
 
 
 def _gather(at: Backward, op: ops.GatherOp, gradient: SSAValue) -> SSAValue:
-    """Added slice by slice, the axis of the slices first."""
+    """Scatters slice by slice, with the axis of the slices first."""
     shape, count = at.known_shape(op.input), len(shape_of(op.indices))
     axis, rank = normalized_axis(op.axis.value.data, len(shape)), len(shape_of(gradient))
     taken = range(axis, axis + count)
@@ -35,7 +35,7 @@ def _gather_elements(at: Backward, op: ops.GatherElementsOp, gradient: SSAValue)
 
 
 def _integers(at: Backward, array: Any, like: SSAValue) -> SSAValue:
-    """A constant with the integer type of `like`."""
+    """Returns a constant with the integer type of `like`."""
     held = ConstantOp.of(np.ascontiguousarray(array, np.int64), TensorType(i64, np.shape(array)))
     value = at.append(held).result
     if element_of(like) == i64:
@@ -44,7 +44,7 @@ def _integers(at: Backward, array: Any, like: SSAValue) -> SSAValue:
 
 
 def _gather_nd(at: Backward, op: ops.GatherNDOp, gradient: SSAValue) -> SSAValue:
-    """Added tuple by tuple, with the places of the batch in front of each."""
+    """Scatters tuple by tuple, with the batch indices prepended to each tuple."""
     batch, indices = op.batch_dims.value.data, op.indices
     if batch:
         *lead, _ = at.known_shape(indices)
@@ -64,7 +64,7 @@ def _top_k(at: Backward, op: TopKOp, gradient: SSAValue | None, of_indices: SSAV
 
 
 def _scattering(read: Callable[[Backward, Any, SSAValue], SSAValue]) -> Rule:
-    """The rule of an operation that writes what `read` reads. Of several updates of one element the last one stays."""
+    """Returns the rule of a scatter; `read` is the gather from its positions. The last of several updates wins."""
 
     def rule(at: Backward, op: ops.ScatteringOp, gradient: SSAValue) -> Gradients:
         reduction = op.reduction.data
@@ -97,7 +97,7 @@ def _read_slices(at: Backward, op: ops.ScatterNDOp, value: SSAValue) -> SSAValue
 
 
 def _one_hot(at: Backward, op: ops.OneHotOp, gradient: SSAValue) -> Gradients:
-    """Of the two values: the sums of the gradient off and on."""
+    """Sums the gradient over the off and on positions, for the two values."""
     depth = op.depth if op.depth_value is None else op.depth_value
     axes = range(len(shape_of(gradient)))
     sums: list[SSAValue] = []

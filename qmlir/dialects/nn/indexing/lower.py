@@ -1,7 +1,7 @@
-"""Elements that are taken or written by index: structured reads at computed places, loops for what is written.
+"""Lowering of gather and scatter operations: structured reads at computed indices, and loops for writes.
 
-Indices that are known become slices where they have one stride, and checked tables otherwise. A scatter writes update
-after update, in the order of its evaluator.
+Constant indices become slices if they have a uniform stride, and checked tables otherwise. A scatter applies its
+updates one after the other, in the order of its evaluator.
 """
 
 from collections.abc import Callable, Sequence
@@ -50,7 +50,7 @@ def _gather(op: ops.GatherOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def _rescaled_slices(op: ops.GatherOp, at: Lowering, index: Input, point: Callable[[Scalar], list[Scalar]]) -> SSAValue:
-    """Integers of slices that have parameters of their own, which stand in tables: the index finds them there, too."""
+    """Requantizes integers of slices with separate parameters, which are also looked up by the index."""
     element, data, sizes = quantized.uniform_element(at, op.input), at.value(op.input), shape_of(op.input)
     assert element is not None
     counts = list(element.parameter_shape)
@@ -126,11 +126,11 @@ _OF_BOOLEANS: dict[str, Combine] = _REDUCTIONS | {"add": Scalar.__or__, "mul": S
 
 Point = Sequence[Scalar]
 PlaceOf = Callable[[ArithBuilder, Point], Sequence[Scalar]]
-"""The place in the data that a point of the updates goes to."""
+"""Returns the position in the data for an index of the updates."""
 
 
 def _scattered(op: ops.ScatteringOp, at: Lowering, place: PlaceOf) -> SSAValue:
-    """The data with update after update; f16 and bf16 are joined in f32 and rounded once."""
+    """Applies the updates one by one; f16 and bf16 are combined in f32 and rounded once."""
     name, element, unsigned = op.reduction.data, at.result_element(), at.signedness(op.input)
     data, updates = at.value(op.input), at.value(op.updates)
     combine = None if name == "none" else (_OF_BOOLEANS if element == i1 else _REDUCTIONS)[name]
@@ -209,7 +209,7 @@ def _one_hot(op: ops.OneHotOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def _whole(number: Scalar, depth: int) -> Scalar:
-    """A float kept where its whole part is an integer of 64 bits; what names no place, NaN too, still names none."""
+    """Clamps a float so that its integral part fits 64 bits; out-of-range indices and NaN stay out of range."""
     if not number.is_float:
         return number
     wide = number.to(f64)

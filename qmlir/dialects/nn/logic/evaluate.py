@@ -1,4 +1,4 @@
-"""What elementwise logic computes: on booleans as 0 and 1, on the bits of integers, and of floats."""
+"""Evaluation of elementwise logic: booleans as 0 and 1, bits of integers, and predicates on floats."""
 
 from collections.abc import Callable
 from typing import Any

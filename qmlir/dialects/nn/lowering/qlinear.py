@@ -1,4 +1,4 @@
-"""Operations in the mode `qlinear`: the f32 steps of `qmlir.arithmetic.requantization`, zero points before rounding."""
+"""Operations in mode `qlinear`: the f32 steps of `qmlir.arithmetic.requantization`, zero points before rounding."""
 
 import math as numbers
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from qmlir.ir.builtin_types import shape_of
 
 
 def _rounded(element: UniformQuantizedType, value: Scalar) -> Scalar:
-    """A float with the zero point in it as a stored integer. It lies inside 32 bits, so that its limits are exact."""
+    """Rounds a float that includes the zero point to a stored integer. It fits 32 bits, so its limits are exact."""
     whole = value.round_even().clamp(element.storage_min, element.storage_max)
     return whole.to(i32).to(IntegerType(element.bits))
 
@@ -58,7 +58,7 @@ def _add(op: AddOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def _average_pool(op: AveragePoolOp, at: Lowering) -> Sequence[SSAValue]:
-    """The sum over the kernel in f32, one element after the other."""
+    """Sums over the kernel in f32, one element after the other."""
     source, result, shape = uniform_type(at, op.data), uniform_type(at, op.result), shape_of(op.data)
     counts, target, rank = op.counts(shape[2:]), affine(result), len(shape)
     found = sliding(op.windows, counts, shape)
@@ -118,7 +118,7 @@ LOWERINGS: dict[type[Operation], Lower] = {
 
 
 def by_mode(operation: type[Operation], lower: Lower) -> Lower:
-    """`lower`, or in the mode `qlinear` what this file has for the operation; products differ in rounding alone."""
+    """Wraps `lower` to use this module's lowering in mode `qlinear`; contractions differ by their rounding only."""
     own = LOWERINGS.get(operation)
     if own is None:
         return lower

@@ -1,4 +1,4 @@
-"""What movement computes, on stored values of any kind."""
+"""Evaluation of data movement, on stored values of any kind."""
 
 from collections.abc import Callable
 
@@ -60,7 +60,7 @@ def _depth_to_space(op: movement.DepthToSpaceOp, x: Array) -> tuple[Array]:
     batch, channels, height, width = x.shape
     block = op.block
     depth = channels // (block * block)
-    # The axes of the channels: rows and columns of a block, and the depth inside or outside of them.
+    # The channel axes: rows and columns of a block, and the depth inside or outside of them.
     if op.is_depth_outer:
         split = x.reshape(batch, block, block, depth, height, width).transpose(0, 3, 4, 1, 5, 2)
     else:
