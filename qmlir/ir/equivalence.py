@@ -6,14 +6,14 @@ from typing import cast
 
 from xdsl.ir import Attribute, Block, Data, Operation, ParametrizedAttribute, Region, SSAValue
 
-# Structural equivalence of operations: what a round trip of the text, or a look for changes, compares.
+# Structural equivalence of operations, used to check round trips of the text and to detect changes.
 #
-# xDSL's `is_structurally_equivalent` does not look at result types, and takes a value that is used before its
-# definition (in another block, or in a graph region) for a value from outside. This one compares both.
+# xDSL's `is_structurally_equivalent` ignores result types, and treats a value that is used before its
+# definition (in another block, or in a graph region) as an outside value. This one compares both.
 
 
 class _Matcher:
-    """Walks two operations in step, and remembers what corresponds to what."""
+    """Walks two operations in parallel, and records the corresponding values."""
 
     def __init__(self) -> None:
         self.pairs: list[tuple[Operation, Operation]] = []
@@ -21,7 +21,8 @@ class _Matcher:
         self.blocks: dict[Block, Block] = {}
 
     def match_operations(self, first: Operation, second: Operation) -> bool:
-        """Whether all but operands and successors agree; these may refer to operations that the walk visits later."""
+        """Whether everything except operands and successors agrees; these may refer to operations that are visited
+        later."""
         if (
             first.name != second.name
             or first.result_types != second.result_types
@@ -49,7 +50,7 @@ class _Matcher:
         return all(map(self.match_operations, first.ops, second.ops))
 
     def match_uses(self) -> bool:
-        """Whether operands and successors correspond; what neither operation holds must be the same."""
+        """Whether operands and successors correspond; outside values and blocks must be identical."""
         for first, second in self.pairs:
             operands = zip(first.operands, second.operands, strict=True)
             successors = zip(first.successors, second.successors, strict=True)
@@ -61,18 +62,18 @@ class _Matcher:
 
 
 def equivalent(first: Operation, second: Operation) -> bool:
-    """Whether two operations differ in nothing but locations and the names of values."""
+    """Whether two operations differ only in locations and value names."""
     matcher = _Matcher()
     return matcher.match_operations(first, second) and matcher.match_uses()
 
 
-# The fingerprint of a module: different where two modules print differently, found without printing them.
+# The fingerprint of a module: different if two modules print differently, computed without printing them.
 #
-# Printing numbers as text is what takes the time in a module with quantized weights: here their bytes are hashed.
+# Printing numbers dominates the time for a module with quantized weights; here their bytes are hashed.
 
 
 def _of(*parts: bytes) -> bytes:
-    """The digest of `parts` one after the other, each with its length, so that no two lists look alike."""
+    """Returns the digest of `parts`, each prefixed by its length, so that different lists don't collide."""
     found = hashlib.sha256()
     for part in parts:
         found.update(len(part).to_bytes(8, "little"))
@@ -85,11 +86,11 @@ def _number(place: int) -> bytes:
 
 
 class _Hasher:
-    """Digests of what one module is made of; each attribute is hashed once."""
+    """Computes digests of the components of one module; each attribute is hashed once."""
 
     def __init__(self, root: Operation) -> None:
         self._attributes: dict[Attribute, bytes] = {}
-        # Numbered at first, because a use may stand before its definition.
+        # Values are numbered first, because a use may precede its definition.
         blocks = [block for op in root.walk() for region in op.regions for block in region.blocks]
         values = [value for op in root.walk() for value in op.results]
         values += [argument for block in blocks for argument in block.args]
@@ -97,7 +98,7 @@ class _Hasher:
         self._values: dict[SSAValue, bytes] = {value: _number(place) for place, value in enumerate(values)}
 
     def attribute(self, attribute: Attribute) -> bytes:
-        """The digest of an attribute or type."""
+        """Returns the digest of an attribute or type."""
         found = self._attributes.get(attribute)
         if found is None:
             found = self._attributes[attribute] = _of(attribute.name.encode(), *self._contents(attribute))
@@ -137,7 +138,7 @@ class _Hasher:
         return _of(_of(*arguments), *(self.operation(op) for op in block.ops))
 
     def operation(self, op: Operation) -> bytes:
-        """The digest of an operation with all that is inside."""
+        """Returns the digest of an operation including its regions."""
         return _of(
             op.name.encode(),
             _of(*(self._values[operand] for operand in op.operands)),
@@ -150,8 +151,8 @@ class _Hasher:
 
 
 def fingerprint(op: Operation) -> str:
-    """A SHA-256 of all that `op` says: its operations in order, wiring, names of values, attributes, weights.
+    """Returns a SHA-256 of everything in `op`: its operations in order, wiring, value names, attributes, weights.
 
-    `op` uses no value of what is around it, as a module does.
+    `op` must not use outside values, which holds for modules.
     """
     return _Hasher(op).operation(op).hex()

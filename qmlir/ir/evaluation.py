@@ -1,10 +1,10 @@
-"""Evaluating an operation: passing its operands to its evaluator.
+"""Evaluation of operations: passes operands to the operation's evaluator.
 
 The registry maps an operation class to its evaluator, `f(op, *operands) -> results`, with one argument for each
 operand of the operation's definition: a value, `None` for an omitted optional operand, a tuple for a variadic one.
-Tensors are NumPy arrays, which an evaluator must not write; a quantized one as its stored integers; a signless integer
-is held as a signed one, i1 as 0 and 1; `index` is a Python integer. An evaluator of a package from outside gets the
-real values of quantized tensors instead, unless it is declared as `TakesStored` (`qmlir.interpreter.guarding`).
+Tensors are NumPy arrays, which an evaluator must not write; a quantized one is represented by its stored integers, a
+signless integer by a signed one, i1 by 0 and 1; `index` is a Python integer. An evaluator of an external package gets
+the real values of quantized tensors instead, unless it is declared as `TakesStored` (`qmlir.interpreter.guarding`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ class RunsRegions:
 class TakesStored:
     """An evaluator of a package that takes and returns the stored integers of quantized values, not the real values.
 
-    It may decorate the function: `@TakesStored`. Evaluators of the tree all take stored integers, without it.
+    It may decorate the function: `@TakesStored`. Evaluators of this tree take stored integers without it.
     """
 
     function: Callable[..., Results]
@@ -52,7 +52,7 @@ class TakesStored:
 
 @dataclass(frozen=True)
 class ByOperation:
-    """An evaluator that depends on types or properties: chosen once for an operation that runs often."""
+    """An evaluator that depends on types or properties; it is chosen once for an operation that runs often."""
 
     choose: Callable[[Any], Evaluator | RunsRegions]
 
@@ -63,7 +63,7 @@ class ByOperation:
 
 
 def operand_groups(op: IRDLOperation) -> Iterator[tuple[str, OperandDef, Sequence[SSAValue]]]:
-    """Each operand definition of `op` with its name and values: one, none or several."""
+    """Yields each operand definition of `op` with its name and values: one, none or several."""
     for name, definition in op.get_irdl_definition().operands:
         value = getattr(op, name)
         if value is None:
@@ -75,11 +75,11 @@ def operand_groups(op: IRDLOperation) -> Iterator[tuple[str, OperandDef, Sequenc
 
 
 Layout = tuple[int | slice | None, ...]
-"""For each argument of an evaluator, the place of its operand, a slice of places, or `None`."""
+"""For each argument of an evaluator: the index of its operand, a slice of indices, or `None`."""
 
 
 def operand_layout(op: Operation) -> Layout:
-    """How the operands of `op` become the arguments of its evaluator."""
+    """Returns the mapping from the operands of `op` to the arguments of its evaluator."""
     if not isinstance(op, IRDLOperation):
         return tuple(range(len(op.operands)))
     layout: list[int | slice | None] = []
@@ -96,18 +96,18 @@ def operand_layout(op: Operation) -> Layout:
 
 
 def arguments_by(layout: Layout, values: Sequence[Any]) -> list[Any]:
-    """The arguments of an evaluator, made of the values of the operands."""
+    """Returns the arguments of an evaluator from the values of the operands."""
     return [None if place is None else values[place] for place in layout]
 
 
 def evaluator_of(op: Operation) -> Evaluator | RunsRegions | None:
-    """The evaluator of `op`, `None` if it has none."""
+    """Returns the evaluator of `op`; `None` if it has none."""
     evaluator = cast(Evaluator | RunsRegions | None, registry.evaluators(op.dialect_name()).get(type(op)))
     return evaluator.choose(op) if isinstance(evaluator, ByOperation) else evaluator
 
 
 def evaluate(op: Operation, values: Sequence[Any]) -> Results | None:
-    """The results of `op` on the values of its operands; `None` if it has no evaluator of its own."""
+    """Evaluates `op` on the values of its operands; returns `None` if it has no evaluator, or one that runs regions."""
     evaluator = evaluator_of(op)
     if evaluator is None or isinstance(evaluator, RunsRegions):
         return None
@@ -115,15 +115,16 @@ def evaluate(op: Operation, values: Sequence[Any]) -> Results | None:
 
 
 def check_writable(array: npt.NDArray[Any], type_: Attribute) -> None:
-    """Raise `InterpretationError` where the memory of a value of type `type_` is that of a constant or of an input."""
+    """Raises `InterpretationError` if the memory of a value of type `type_` belongs to a constant or an input."""
     if not array.flags.writeable:
         raise InterpretationError(f"cannot write to constant memory of {type_}")
 
 
 def not_computed(op: Operation, error: BaseException, where: str | None = None) -> DiagnosticError:
-    """The error, to be raised, that the evaluator of `op` failed. It may be a package's, and raise any exception.
+    """Returns an error, to be raised, that the evaluator of `op` failed; it may be a package's, and raise any
+    exception.
 
-    Messages for readers are passed on unchanged; for other exceptions their type is named as well. `where` is the end
+    Messages for readers are passed on unchanged; for other exceptions their type is also named. `where` is the end
     of the message; by default it names the package that raised the error, if one did.
     """
     where = in_package(error) if where is None else where

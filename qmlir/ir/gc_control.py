@@ -1,6 +1,6 @@
-"""Python's collector of cycles, and when it rests: while a module is made that is kept, there is nothing to collect.
+"""Control of Python's cyclic garbage collector: paused while a long-lived module is built, as there is no garbage.
 
-A compiler makes cycles that it drops, too: there the collector looks seldom.
+Compilation also creates garbage cycles; it only reduces the frequency of collections.
 """
 
 import gc
@@ -10,7 +10,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_collection() -> Generator[None]:
-    """No collection inside the block: where many objects are made that stay, each would look through all of them."""
+    """Pauses collection inside the block: if many long-lived objects are created, each collection would scan all of
+    them."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -22,7 +23,7 @@ def paused_collection() -> Generator[None]:
 
 @contextmanager
 def rare_collection(objects: int) -> Generator[None]:
-    """Inside the block the collector runs only after each `objects` new objects: few of them are garbage."""
+    """Runs the collector only after each `objects` new objects inside the block, since few of them are garbage."""
     first, *others = gc.get_threshold()
     gc.set_threshold(max(first, objects) if first else 0, *others)  # 0 is off
     try:

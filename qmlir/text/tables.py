@@ -7,16 +7,16 @@ from markupsafe import escape
 
 from qmlir.ir.diagnostics import LINES, printable
 
-# Numbers and tables as plain text, as everything that is printed for a reader has them.
+# Numbers and tables as plain text, as in all output for readers.
 
 
 def counted(count: int, what: str) -> str:
-    """`1 layer`, `2 layers`."""
+    """Returns a count with its noun: `1 layer`, `2 layers`."""
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def bytes_text(count: int) -> str:
-    """A number of bytes for a reader: `97.5 KiB`."""
+    """Returns a number of bytes for readers: `97.5 KiB`."""
     size = float(count)
     for unit in ("bytes", "KiB", "MiB"):
         if size < 1024:
@@ -26,7 +26,7 @@ def bytes_text(count: int) -> str:
 
 
 def number(count: int | None) -> str:
-    """`4.09 G`; `?` for an unknown number."""
+    """Returns a number with an SI prefix, `4.09 G`; `?` for an unknown number."""
     if count is None:
         return "?"
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -36,7 +36,7 @@ def number(count: int | None) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Collection[str] = ()) -> list[str]:
-    """The lines of a table whose first row is the head; empty columns are left out, columns in `right` are numbers."""
+    """Returns the lines of a table with a header row, without empty columns; columns in `right` are right-aligned."""
     rows = [[*map(printable, row)] for row in rows]
     head = rows[0]
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
@@ -52,21 +52,23 @@ def aligned(rows: Sequence[Sequence[str]], right: Collection[str] = ()) -> list[
     return lines
 
 
-# Results that are read: one text for the command line, a prompt of Python, and a notebook.
+# Displayed results: one text for the command line, a Python prompt, and a notebook.
 
 MOST, LAST = 60, 12
-"""The lines that a prompt shows of a long text, and how many of them are its last: some texts end with what counts."""
+"""The number of lines of a long text that a prompt shows, and how many of these are the last lines, since some texts
+end
+with their most important lines."""
 
 
 class Readable(ABC):
-    """A result that shows itself as its text.
+    """A result that displays itself as its text.
 
-    A dataclass says `repr=False`: its own `__repr__` would take the place of this one.
+    Dataclasses must pass `repr=False`: their own `__repr__` would replace this one.
     """
 
     @abstractmethod
     def text(self) -> str:
-        """For a reader: lines, each with its end. The command line prints them."""
+        """Returns the text for readers: complete lines, which the command line prints."""
 
     def __repr__(self) -> str:
         lines = printable(self.text(), LINES).splitlines()

@@ -1,4 +1,4 @@
-"""Weights beside the text: resources in it, and safetensors files that the module names by key and digest."""
+"""Weights outside attributes: resources in the text, and safetensors files that the module names by key and digest."""
 
 import hashlib
 import itertools
@@ -29,22 +29,23 @@ from qmlir.text.files import note_input, read_regular
 
 # Resources: the bytes of `dense_resource<key>`, which a text has in `{-# dialect_resources … #-}` at its end.
 #
-# xDSL keeps them in one table of its builtin dialect for all modules of the process. So a key that another module
-# uses for other bytes is renamed while it is read.
+# xDSL keeps them in one table of its builtin dialect for all modules of the process. If another module uses a key for
+# different bytes, the key is therefore renamed on reading.
 
 _BLOB = re.compile(r"0x(?:[0-9A-Fa-f]{2}){4,}")
 """The alignment in four bytes, then the data."""
 
 
 def is_blob(text: str) -> bool:
-    """Whether `text` has the bytes of a resource in hexadecimal digits."""
+    """Whether `text` holds the bytes of a resource in hexadecimal digits."""
     return _BLOB.fullmatch(text) is not None
 
 
 def resource_key(interface: OpAsmDialectInterface, key: str, blob: str) -> str:
-    """The key under which the table of `interface` has `blob`: `key`, or `key_0`, `key_1`, … if other bytes have it.
+    """Returns the key of `blob` in the table of `interface`: `key`, or `key_0`, `key_1`, … if it is taken by other
+    bytes.
 
-    An empty `blob` stands for a resource that the text doesn't define; a key without bytes is found for it.
+    An empty `blob` stands for a resource that the text doesn't define; it gets a key without bytes.
     """
     for name in itertools.chain([key], (f"{key}_{number}" for number in itertools.count())):
         known = interface.lookup(name)
@@ -57,18 +58,18 @@ def resource_key(interface: OpAsmDialectInterface, key: str, blob: str) -> str:
     raise AssertionError("an infinite iterator ended")
 
 
-# Weights beside the text: a safetensors file that the module names by key and digest.
+# Weights next to the text: a safetensors file that the module names by key and digest.
 #
 # In memory a weight is a dense attribute over shared bytes. In text a large one is `#nn.weights<"model.safetensors",
-# "w0", "sha256:…"> : tensor<…>`; our parser puts the bytes back while it reads, stock xDSL keeps the reference as it
-# is. `#nn.weights<elided>` marks weights that were left out on purpose.
+# "w0", "sha256:…"> : tensor<…>`; our parser resolves it to the bytes on reading, stock xDSL keeps the reference.
+# `#nn.weights<elided>` marks weights that were omitted on purpose.
 
 _ELIDED = "elided"
 
 
 @irdl_attr_definition
 class ExternalWeightsAttr(TypedAttribute):
-    """A weight that is not in the text: its file, key and digest, or `elided`; and its type."""
+    """A weight outside the text: its file, key and digest, or `elided`; and its type."""
 
     name = "nn.weights"
 
@@ -84,7 +85,7 @@ class ExternalWeightsAttr(TypedAttribute):
 
     @staticmethod
     def elided(type_: TensorType[Attribute]) -> "ExternalWeightsAttr":
-        """A weight whose data was left out."""
+        """Returns a weight whose data was omitted."""
         return ExternalWeightsAttr(StringAttr(""), StringAttr(""), StringAttr(""), type_)
 
     @classmethod
@@ -123,17 +124,17 @@ class ExternalWeightsAttr(TypedAttribute):
 
 
 def digest_of(data: bytes) -> str:
-    """The digest that the text gives for weights."""
+    """Returns the digest of weights as the text names it."""
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
 class WeightsError(ValueError):
-    """Weights that the text names cannot be had; the message says why."""
+    """The weights named by the text are unavailable; the message says why."""
 
 
 def tensors_of(content: bytes) -> dict[str, bytes]:
-    """The bytes of each tensor in the content of a safetensors file. Raises `SafetensorError`."""
-    # The types of the file are not asked for: the text gives the types, the file the bytes.
+    """Returns the bytes of each tensor in the content of a safetensors file. Raises `SafetensorError`."""
+    # The types in the file are ignored: the text determines the types, the file the bytes.
     found = cast(list[tuple[str, dict[str, bytearray]]], deserialize(content))
     return {key: bytes(tensor["data"]) for key, tensor in found}
 
@@ -142,7 +143,7 @@ _REFERENCE = re.compile(r'nn\.weights<("(?:[^"\\\n]|\\.)*"), "([^"\n]*)", "(sha2
 
 
 def names_weights(text: str, path: Path) -> bool:
-    """Return True if the text of a module names the weights file at `path`, and the file has these tensors only."""
+    """Whether the text of a module names the weights file at `path`, and the file has only these tensors."""
     stream = StringIO()
     Printer(stream).print_string_literal(path.name)
     found = {key: digest for file, key, digest in _REFERENCE.findall(text) if file == stream.getvalue()}
@@ -162,7 +163,7 @@ class WeightsReader:
     _checked: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
 
     def load(self, weights: ExternalWeightsAttr) -> AnyDense:
-        """The dense attribute that `weights` stands for. Raises `WeightsError`."""
+        """Returns the dense attribute that `weights` refers to. Raises `WeightsError`."""
         name, key = weights.file.data, weights.key.data
         tensors = self._files.get(name)
         if tensors is None:
@@ -199,7 +200,8 @@ class WeightsReader:
 
 
 def dense_weights(weights: ExternalWeightsAttr, data: bytes) -> AnyDense:
-    """The dense attribute of the type of `weights` with the bytes `data`. Raises `WeightsError` if they do not fit."""
+    """Returns a dense attribute of the type of `weights` with the bytes `data`. Raises `WeightsError` if they don't
+    fit."""
     element = weights.type.get_element_type()
     dtype = dense_dtype(element)
     if dtype is None:
@@ -215,7 +217,7 @@ def dense_weights(weights: ExternalWeightsAttr, data: bytes) -> AnyDense:
 
 @dataclass
 class WeightsWriter:
-    """Collects the weights of one module for a safetensors file named `file`; equal bytes are kept once."""
+    """Collects the weights of one module for a safetensors file named `file`; equal bytes are stored once."""
 
     file: str
     _kept: dict[bytes, tuple[StringAttr, StringAttr]] = field(
@@ -223,7 +225,7 @@ class WeightsWriter:
     )
 
     def add(self, attribute: AnyDense) -> ExternalWeightsAttr:
-        """Take the bytes of `attribute`, and return the reference that the text prints."""
+        """Adds the bytes of `attribute`, and returns the reference that the text prints."""
         data = attribute.data.data
         if data not in self._kept:
             self._kept[data] = StringAttr(f"w{len(self._kept)}"), StringAttr(digest_of(data))
@@ -234,5 +236,5 @@ class WeightsWriter:
         return bool(self._kept)
 
     def to_bytes(self) -> bytes:
-        """The content of the file. The text gives the types; the file holds bytes."""
+        """Returns the content of the file. The text determines the types; the file holds bytes."""
         return save({key.data: np.frombuffer(data, dtype=np.uint8) for data, (key, _) in self._kept.items()})

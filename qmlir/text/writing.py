@@ -1,11 +1,11 @@
-"""Everything that is written for a user: which files may be replaced, and how a file or a folder takes its place.
+"""Output files and folders: which ones may be overwritten, and how they are replaced atomically.
 
 A file that the user names is replaced, unless it is an input of the run (`qmlir.text.files`). A file whose name is
 derived from it is replaced only if the file that the user names is qmlir's and names it. A folder keeps a list of the
-files that qmlir wrote there, with digests: only files of the list that still have their digest are replaced or removed.
-A file in the way ends the run before anything is written; `force` replaces it. New files are written under a temporary
-name next to their place and renamed. No link is followed out of a folder, and no folder is removed that the same run
-has not created.
+files that qmlir wrote there, with digests: only listed files whose digest still matches are replaced or removed.
+An unrelated existing file stops the run before anything is written; `force` replaces it. New files are written under a
+temporary name next to their destination and renamed. No link is followed out of a folder, and no folder is removed that
+the same run has not created.
 """
 
 import errno
@@ -39,13 +39,13 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 _DESCRIPTOR = re.compile(r"/dev/(?P<name>stdin|stdout|stderr)|(?:/dev|/proc/self)/fd/(?P<number>\d+)")
 _STANDARD = {"stdin": 0, "stdout": 1, "stderr": 2}
 _OF_FILES = frozenset({".pt", ".pth", ".bin", ".h5", ".keras", ".tflite", ".xml", ".json", ".npz", ".safetensors"})
-"""Suffixes of files of models and data: a new folder whose name ends so is a mistake."""
+"""Suffixes of model and data files: a new folder with such a name is a mistake."""
 
 _PATIENCE = 60.0
-"""How many seconds a run waits for another one that replaces a result in the same folder."""
+"""The number of seconds that a run waits for another one that replaces a result in the same folder."""
 
 _NO_LOCKS = frozenset({errno.EBADF, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
-"""Errors of `flock` on a folder of a file system without such locks; NFS wants a descriptor that can be written to."""
+"""Errors of `flock` if the file system does not support locks on folders; NFS requires a writable descriptor."""
 
 _TO_REPLACE = "use --force (in Python: force=True) to replace it"
 
@@ -60,11 +60,11 @@ def _told(path: Path) -> Generator[None]:
 
 @contextmanager
 def _alone_in(folder: Path) -> Generator[None]:
-    """Hold the lock of `folder`: of two runs that replace a result there, one does so after the other.
+    """Holds the lock of `folder`, so that two runs that replace a result there do so one after the other.
 
-    The lock is one of the system on the folder itself, which ends with the process. Where the system or the file system
-    has no such locks, or the folder cannot be read, nothing is locked. Raises `DiagnosticError` if another run holds
-    the lock for `_PATIENCE`.
+    It is a system lock on the folder itself, which ends with the process. If the system or the file system has no such
+    locks, or the folder cannot be read, nothing is locked. Raises `DiagnosticError` if another run holds the lock for
+    `_PATIENCE`.
     """
     if fcntl is None or not os.access(folder, os.R_OK):
         yield
@@ -82,7 +82,7 @@ def _alone_in(folder: Path) -> Generator[None]:
 
 
 def _has_lock(descriptor: int) -> bool:
-    """Lock an open folder, unless another process has locked it; True also if the file system has no locks."""
+    """Locks an open folder, unless another process has locked it; returns True also if the file system has no locks."""
     assert fcntl is not None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -98,7 +98,7 @@ def _has_lock(descriptor: int) -> bool:
 
 
 def _descriptor(path: Path) -> int | None:
-    """The open descriptor that `path` names, `/dev/stdout` for example, through links."""
+    """Returns the open descriptor that `path` names, such as `/dev/stdout`, through links."""
     text = os.path.abspath(path)
     for _ in range(40):
         if found := _DESCRIPTOR.fullmatch(text):
@@ -110,7 +110,8 @@ def _descriptor(path: Path) -> int | None:
 
 
 def is_stream(path: Path) -> bool:
-    """Return True for a device, a pipe or an open descriptor: it is written as it is, and has no files next to it."""
+    """Whether `path` is a device, a pipe or an open descriptor, which is written directly and has no files next to
+    it."""
     if _descriptor(path) is not None:
         return True
     try:
@@ -130,7 +131,7 @@ def _write_stream(path: Path, data: bytes) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Raise `DiagnosticError` if no file can be written to `path`."""
+    """Raises `DiagnosticError` if no file can be written to `path`."""
     check_output(path)
     if path.is_dir():
         raise text_error(f"cannot write '{path}': it is a folder")
@@ -141,7 +142,7 @@ def check_file(path: Path) -> None:
 
 
 def check_folder(path: Path, names: Iterable[str] = ()) -> None:
-    """Raise `DiagnosticError` if no folder can be written to `path`, or if one of the files `names` is in the way."""
+    """Raises `DiagnosticError` if no folder can be written to `path`, or one of the files `names` already exists."""
     check_output(path)
     if path.is_dir():
         found = _Folder(path)
@@ -176,7 +177,7 @@ def _in_the_way(path: Path, why: str = "qmlir did not write it") -> DiagnosticEr
 
 
 def _staged(target: Path, data: bytes) -> Path:
-    """A new file next to `target` with the content `data`, and the mode of the file that it will replace."""
+    """Writes `data` to a new file next to `target`, with the mode of the file that it will replace."""
     temporary = target.with_name(f".qmlir-{secrets.token_hex(8)}")
     # Not NamedTemporaryFile, whose files other users cannot read.
     with temporary.open("xb") as file:
@@ -193,7 +194,7 @@ def _staged(target: Path, data: bytes) -> Path:
 
 
 def _is_plain(path: str | os.PathLike[str]) -> bool:
-    """Return True for a regular file that is not reached through a link."""
+    """Whether `path` is a regular file that is not reached through a link."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except (OSError, ValueError):
@@ -210,9 +211,9 @@ def _replace(target: Path, data: bytes) -> None:
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """Write the file that a user named, whole or not at all; a link there is replaced, not followed.
+    """Writes a file that a user named, atomically; a link at its path is replaced, not followed.
 
-    A device, a pipe or a descriptor is written to. Raises `DiagnosticError` if the file is an input of the run or
+    Devices, pipes and descriptors are written directly. Raises `DiagnosticError` if the file is an input of the run or
     cannot be written.
     """
     check_output(path)
@@ -225,23 +226,25 @@ def write_file(path: Path, content: str | bytes) -> None:
 
 
 def write_own(path: Path, content: str | bytes) -> None:
-    """Write a file that only qmlir uses: a part of an interrupted run, a checkpoint. Raises `DiagnosticError` if a link
-    or anything but a regular file is there."""
+    """Writes a file that only qmlir uses, such as a checkpoint or a part of an interrupted run.
+
+    Raises `DiagnosticError` if a link, or anything except a regular file, is at the path.
+    """
     check_own(path)
     with _told(path):
         _replace(path, content.encode() if isinstance(content, str) else content)
 
 
 def check_own(path: Path) -> None:
-    """Raise `DiagnosticError` if something else than a regular file is at `path`, a link for example."""
+    """Raises `DiagnosticError` if anything except a regular file is at `path`, such as a link."""
     check_output(path)
     if os.path.lexists(path) and not _is_plain(path):
         raise text_error(f"cannot use '{path}': it is a symbolic link, or not a regular file; remove it")
 
 
 def check_generated(path: Path, start: bytes) -> None:
-    """Raise `DiagnosticError` if a file is at `path`, which no user named, that does not begin with `start` as those do
-    that qmlir writes there."""
+    """Raises `DiagnosticError` if `path`, which no user named, is a file that does not begin with `start`, as qmlir's
+    files do."""
     check_output(path)
     if not os.path.lexists(path) or is_forced():
         return
@@ -254,7 +257,7 @@ def check_generated(path: Path, start: bytes) -> None:
 
 
 def folder_within(folder: Path, *parts: str) -> Path:
-    """The folder of these names in `folder`, made if it does not exist. Raises `DiagnosticError` for a link."""
+    """Returns the folder with these names in `folder`, created if necessary. Raises `DiagnosticError` for a link."""
     path = made_folder(folder)
     for part in parts:
         path /= part
@@ -265,7 +268,7 @@ def folder_within(folder: Path, *parts: str) -> Path:
 
 
 def made_folder(path: Path) -> Path:
-    """The folder `path`, made with those above it if they do not exist. Raises `DiagnosticError`."""
+    """Returns the folder `path`, created with its parents if necessary. Raises `DiagnosticError` if that fails."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -275,15 +278,17 @@ def made_folder(path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Derived:
-    """A file next to the one that a user named, which names it: the weights of a module, the data of an ONNX model."""
+    """A file next to one that a user named and that refers to it: the weights of a module, the data of an ONNX
+    model."""
 
     path: Path
     is_of: Callable[[bytes], bool]
-    """Return True if the content of the file that the user named is qmlir's, and says that the file at `path` is as
-    qmlir wrote it."""
+    """Whether the content of the user's file is qmlir's, and says that the file at `path` is unchanged since qmlir
+    wrote
+    it."""
 
     def check(self, main: Path) -> None:
-        """Raise `DiagnosticError` if the file cannot be written, or if one is there that does not belong to `main`."""
+        """Raises `DiagnosticError` if the file cannot be written, or if an existing one does not belong to `main`."""
         check_output(self.path)
         if not os.path.lexists(self.path):
             return
@@ -307,10 +312,10 @@ class Derived:
 
 
 def write_with_derived(main: Path, content: bytes, derived: Derived, data: bytes) -> None:
-    """Write the file that a user named, and one derived from it. The file that the user named is renamed last.
+    """Writes the file that a user named, and one derived from it. The file that the user named is renamed last.
 
-    A run that is killed between the renames leaves a note in place of the file that names the other. The run after it
-    knows the derived file by the note. Raises `DiagnosticError`.
+    A run that is killed between the renames leaves a placeholder for the user's file, which names the derived one, so
+    that the next run recognizes that. Raises `DiagnosticError`.
     """
     check_file(main)
     with _told(main), _alone_in(main.absolute().parent):
@@ -346,24 +351,24 @@ def _write_with_derived(main: Path, content: bytes, derived: Derived, data: byte
 
 
 def _digest(path: str | os.PathLike[str]) -> str:
-    """The SHA-256 of a file."""
+    """Returns the SHA-256 of a file."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _flush(path: Path) -> None:
-    """Let the system write a file to the disk, so that it survives a loss of power if its new name does."""
+    """Flushes a file to the disk, so that it survives a power failure if its new name does."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
 
 def _is_safe(name: str) -> bool:
-    """Return True for the relative path of a file that stays in its folder."""
+    """Whether `name` is the relative path of a file inside its folder."""
     return name != LIST and "\0" not in name and "\\" not in name and not {"", ".", ".."} & set(name.split("/"))
 
 
 def _digests(data: JsonValue) -> Mapping[str, str]:
-    """Digests by the paths of files in the folder. Raises `DiagnosticError` for anything else."""
+    """Returns digests by the paths of files in the folder. Raises `DiagnosticError` for invalid entries."""
     found = {name: each.text() for name, each in data.entries().items()}
     if not all(map(_is_safe, found)) or not all(map(_DIGEST.fullmatch, found.values())):
         data.wrong("digests by the paths of files in the folder")
@@ -376,10 +381,10 @@ class _List:
 
     files: Mapping[str, str]
     replaced: Mapping[str, str] | None = None
-    """The files of the result before, as long as they are being replaced."""
+    """The files of the previous result, while they are being replaced."""
 
     def to_bytes(self) -> bytes:
-        """The content of the file."""
+        """Returns the content of the list file."""
         content = {"format": _FORMAT, "version": _VERSION, "files": dict(self.files)}
         if self.replaced is not None:
             content["replaced"] = dict(self.replaced)
@@ -387,7 +392,7 @@ class _List:
 
     @staticmethod
     def read(folder: Path) -> "_List | None":
-        """The list in `folder`; `None` if there is none, or if the file is not one."""
+        """Returns the list in `folder`; `None` if it is missing or invalid."""
         path = folder / LIST
         if not _is_plain(path):
             return None
@@ -402,7 +407,7 @@ class _List:
 
 
 def _matches(folder: Path, name: str, digest: str) -> bool:
-    """Return True if the file `name` in `folder`, reached without a link, has this digest."""
+    """Whether the file `name` in `folder`, reached without a link, has this digest."""
     path = folder
     *above, last = name.split("/")
     for part in above:
@@ -417,8 +422,10 @@ def _matches(folder: Path, name: str, digest: str) -> bool:
 
 
 def check_whole(folder: Path) -> None:
-    """Raise `DiagnosticError` if a run was interrupted while it replaced the result in `folder`, so that the folder
-    has neither the whole old result nor the whole new one."""
+    """Raises `DiagnosticError` if a run was interrupted while it replaced the result in `folder`.
+
+    The folder then has neither the whole old result nor the whole new one.
+    """
     found = _List.read(folder)
     if found is None or found.replaced is None:
         return
@@ -429,7 +436,7 @@ def check_whole(folder: Path) -> None:
 
 
 class _Folder:
-    """A folder that exists, and the result that is to be put there."""
+    """An existing folder, and the result that will be put there."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -439,7 +446,7 @@ class _Folder:
         self.list = _List({}) if found is None else found
 
     def check_place(self, name: str) -> None:
-        """Raise `DiagnosticError` if the file `name` cannot be written."""
+        """Raises `DiagnosticError` if the file `name` cannot be written."""
         path = self.path
         *above, last = name.split("/")
         for part in above:
@@ -461,7 +468,7 @@ class _Folder:
             raise _in_the_way(path, "it was modified after qmlir wrote it")
 
     def _present(self) -> dict[str, str]:
-        """The files of the list, with the digests that they have or, if they are missing or changed, should have."""
+        """Returns the listed files with their actual digests, or the expected ones if they are missing or changed."""
         known = {**self.list.files, **(self.list.replaced or {})}
         older: Mapping[str, str] = {} if self.list.replaced is None else self.list.files
         return {
@@ -470,10 +477,11 @@ class _Folder:
         }
 
     def install(self, made: Path, first: Collection[str], *, removes: bool) -> None:
-        """Replace the result before by the files in `made`.
+        """Replaces the previous result by the files in `made`.
 
-        At no time do files of both results lie in the folder: all files of the result before go first, beginning with
-        those whose names are in `first`, without which nothing reads the others. Their new ones come last.
+        The folder never has files of both results: all files of the previous result are removed first, beginning with
+        those in
+        `first`, without which nothing reads the others. Their new versions are added last.
         """
         paths = sorted((path for path in made.rglob("*") if not path.is_dir()), key=lambda path: path.name in first)
         new = {path.relative_to(made).as_posix(): _digest(path) for path in paths}
@@ -502,7 +510,7 @@ class _Folder:
 
 
 def _placed(made: Path, path: Path, target: Path) -> bool:
-    """Rename the folder `made` to `target`, which does not exist; False if another run has just made that."""
+    """Renames the folder `made` to `target`, which must not exist; returns False if another run has just created it."""
     check_folder(path)
     files = {each.relative_to(made).as_posix(): _digest(each) for each in made.rglob("*") if each.is_file()}
     _replace(made / LIST, _List(files).to_bytes())
@@ -519,11 +527,11 @@ def _placed(made: Path, path: Path, target: Path) -> bool:
 
 @contextmanager
 def folder_result(path: Path, first: Collection[str] = (), *, removes: bool = True) -> Generator[Path]:
-    """The path of a folder to make; when the block ends, its files take the place of the result before at `path`.
+    """Yields the path of a new folder; when the block ends, its files replace the previous result at `path`.
 
     `first` are the names of the files without which nothing reads the others. `removes` is False if the folder may have
-    several results: files that the new one does not have stay. If the block raises, nothing is changed.
-    Raises `DiagnosticError` if a file is in the way, and if the folder cannot be written.
+    several results: existing files that the new one lacks then stay. If the block raises, nothing is changed.
+    Raises `DiagnosticError` if an unrelated file exists, or the folder cannot be written.
     """
     check_folder(path)
     with _told(path):

@@ -1,4 +1,4 @@
-"""The types of the `nn` dialect that tensors of numbers have no word for: strings, and sequences of tensors."""
+"""Types of the `nn` dialect in addition to tensors of numbers: strings, and sequences of tensors."""
 
 from collections.abc import Callable
 from typing import cast
@@ -14,16 +14,17 @@ from qmlir.ir.interfaces import Container
 
 @irdl_attr_definition
 class StringType(ParametrizedAttribute, TypeAttribute):
-    """The element type of tensors of text: `tensor<4x!nn.string>`."""
+    """The element type of string tensors: `tensor<4x!nn.string>`."""
 
     name = "nn.string"
 
 
 @irdl_attr_definition
 class SequenceType(ParametrizedAttribute, Container):
-    """Any number of tensors in their order: `!nn.sequence<tensor<?x3xf32>>`.
+    """A sequence of any number of tensors: `!nn.sequence<tensor<?x3xf32>>`.
 
-    All have the element type of `element_type`, and as much of the shape as it knows: nothing of `tensor<*xf32>`.
+    All tensors match `element_type`: its element type, and the static part of its shape, which `tensor<*xf32>`
+    lacks.
     """
 
     name = "nn.sequence"
@@ -36,7 +37,7 @@ class SequenceType(ParametrizedAttribute, Container):
 
     @property
     def tensors(self) -> AnyTensor | AnyUnrankedTensorType:
-        """What is known of every tensor."""
+        """The common type of the tensors."""
         return cast(AnyTensor | AnyUnrankedTensorType, self.element_type)
 
     def part(self, place: int) -> TypeAttribute:

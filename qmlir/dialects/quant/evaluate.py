@@ -1,9 +1,8 @@
-"""What the `quant` operations compute, in NumPy; a quantized value is held as its stored integers.
+"""Evaluation of the `quant` operations in NumPy; a quantized value is represented by its stored integers.
 
-A signless integer is held as a signed one, i1 as 0 and 1; the stored integers of an unsigned type are unsigned.
-
+A signless integer is stored as a signed one, i1 as 0 and 1; the stored integers of an unsigned type are unsigned.
 Source of the formulas: the arithmetic contract (ONNX QuantizeLinear and DequantizeLinear as ONNX Runtime computes
-them). The division is done in f32 (in f64 for f64 values), ties go to even, and the zero point is added after rounding.
+them). The division is in f32 (f64 for f64 values), ties round to even, and the zero point is added after rounding.
 """
 
 from collections.abc import Callable
@@ -28,7 +27,7 @@ _FLOAT_DTYPES: dict[type[Attribute], tuple[npt.DTypeLike, npt.DTypeLike]] = {
     Float32Type: (np.float32, np.float32),
     Float64Type: (np.float64, np.float64),
 }
-"""Expressed type: the NumPy type of its values, and the one that arithmetic is done in."""
+"""For each expressed type: the NumPy type of its values, and the type of the arithmetic."""
 
 
 def _float_dtypes(quantized: UniformQuantizedType | UniformFloatType) -> tuple[npt.DTypeLike, npt.DTypeLike]:
@@ -46,9 +45,11 @@ def _uniform(type_: Attribute) -> UniformQuantizedType | UniformFloatType:
 
 
 def quantize(values: Array, quantized: UniformQuantizedType | UniformFloatType) -> Array:
-    """`saturate(round_half_even(x / scale) + zero_point)`; infinities saturate, NaN is an error where nothing holds it.
+    """Computes `saturate(round_half_even(x / scale) + zero_point)`; infinities saturate.
 
-    To a small float the quotient is rounded to that type, half-way cases to even.
+    For a low-precision float, the quotient is rounded to that type, ties to even. Raises `InterpretationError` for NaN
+    if
+    the type cannot store it.
     """
     _, arithmetic = _float_dtypes(quantized)
     scales, zero_points = broadcast_parameters(quantized, values.shape)
@@ -60,13 +61,13 @@ def quantize(values: Array, quantized: UniformQuantizedType | UniformFloatType) 
         return to_small_float(quotients, storage_dtype(quantized))
     with np.errstate(over="ignore"):  # a quotient beyond the float range saturates
         rounded = np.rint(values.astype(arithmetic) / scales.astype(arithmetic)).astype(np.float64)
-    # f64 holds every sum of a zero point and a rounded quotient inside the storage range exactly.
+    # f64 represents every sum of a zero point and a rounded quotient inside the storage range exactly.
     shifted = np.clip(rounded + zero_points, quantized.storage_min, quantized.storage_max)
     return np.asarray(shifted, dtype=storage_dtype(quantized))
 
 
 def dequantize(stored: Array, quantized: UniformQuantizedType | UniformFloatType) -> Array:
-    """`scale * (stored - zero_point)`, the difference exact, the product rounded once."""
+    """Computes `scale * (stored - zero_point)` with an exact difference; the product is rounded once."""
     expressed, arithmetic = _float_dtypes(quantized)
     scales, zero_points = broadcast_parameters(quantized, stored.shape)
     with np.errstate(over="ignore"):
@@ -77,7 +78,7 @@ def dequantize(stored: Array, quantized: UniformQuantizedType | UniformFloatType
 
 
 def _read_bits(values: Array, bits: int, signed: bool) -> Array:
-    """The integer that the low bits of each value are, in two's complement where it is signed."""
+    """Returns the integer in the low bits of each value, in two's complement if signed."""
     dtype = integer_dtype(bits, signed)
     if values.dtype == dtype and bits == 8 * dtype.itemsize:
         return values

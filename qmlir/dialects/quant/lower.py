@@ -16,14 +16,14 @@ from qmlir.dialects.quant.ops import CastOperation, DequantizeCastOp, QuantizeCa
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformFloatType, UniformQuantizedType
 from qmlir.ir.builtin_types import Codes
 
-# Floats of few bits that are integers of a smaller scale.
+# Low-precision floats that are integers times a power of two.
 
 _WIDEST = 8
-"""The bits of integers that weights may have."""
+"""The maximum width of integer weights."""
 
 
 def same_integers(type_: UniformFloatType) -> tuple[UniformQuantizedType, int] | None:
-    """Integers of the same numbers, each `2^n` times what was stored, and `n`; `None` where 8 bits do not hold them."""
+    """Returns integers that equal the stored numbers times `2^n`, and `n`; `None` if 8 bits don't hold them."""
     format_ = type_.storage.SEMANTICS
     codes = Codes.of(format_)
     below = format_.exponent_bias + format_.mantissa_bits - 1  # the smallest value is 2^-below
@@ -48,18 +48,18 @@ def same_integers(type_: UniformFloatType) -> tuple[UniformQuantizedType, int] |
     return found, below
 
 
-# How the `quant` casts become arithmetic on stored integers.
+# Lowering of the `quant` casts to arithmetic on stored integers.
 
 
 def _through_reals(op: CastOperation, at: Lowering) -> Sequence[SSAValue]:
-    """`qcast` and `dcast`: the real number that the operand is, stored as the result has it."""
+    """Lowers `qcast` and `dcast`: reads the operand as a real number, and stores it in the result's type."""
     identity = AffineMap.identity(len(at.result_shape()))
     reading, writing = quantized.real(at, op.input, identity), quantized.writing(at, 0, identity)
     return (quantized.compute(at, [reading], writing, unchanged),)
 
 
 def _storage_cast(op: StorageCastOp, at: Lowering) -> Sequence[SSAValue]:
-    """`scast` keeps the bits; as the stored type may have fewer than the plain one, they are cut and extended."""
+    """Lowers `scast`, which keeps the bits; they are truncated and extended, since the stored type may be narrower."""
     source = at.value(op.input)
     element, result = element_type(op.input.type), at.result_element()
     if isinstance(element, UniformFloatType) or isinstance(element_type(op.result.type), UniformFloatType):

@@ -52,10 +52,10 @@ class CastOperation(IRDLOperation, InferResultTypes, ABC):
 
     @abstractmethod
     def verify_elements(self, source: Attribute, result: Attribute) -> None:
-        """Check the two element types against each other."""
+        """Verifies the two element types against each other."""
 
     def infer_result_types(self) -> Sequence[TypeAttribute]:
-        """The operand's shape; what is cast to is the operation's own choice."""
+        """Returns the result element type, which the operation chooses, in the operand's shape."""
         return [reshaped_like(cast(TypeAttribute, self.result.type), self.input.type)]
 
 
@@ -73,7 +73,7 @@ def _verify_expressed(expressed: Attribute, quantized: Attribute, roles: tuple[s
 
 @irdl_op_definition
 class QuantizeCastOp(CastOperation):
-    """Quantize: `saturate(round_half_even(x / scale) + zero_point)`."""
+    """Quantizes a float: `saturate(round_half_even(x / scale) + zero_point)`."""
 
     name = "quant.qcast"
 
@@ -83,7 +83,7 @@ class QuantizeCastOp(CastOperation):
 
 @irdl_op_definition
 class DequantizeCastOp(CastOperation):
-    """Dequantize: `scale * (stored - zero_point)`."""
+    """Dequantizes a stored value: `scale * (stored - zero_point)`."""
 
     name = "quant.dcast"
 
@@ -93,7 +93,7 @@ class DequantizeCastOp(CastOperation):
 
 @irdl_op_definition
 class StorageCastOp(CastOperation):
-    """Take a quantized value for its stored integers, or small floats, or the reverse; no number changes."""
+    """Reinterprets a quantized value as its stored integers or low-precision floats, or vice versa."""
 
     name = "quant.scast"
 

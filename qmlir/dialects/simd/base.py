@@ -1,4 +1,4 @@
-"""What the operations of `simd` share: vectors and memory in their types, and the checks on these."""
+"""Common base of the `simd` operations: vector and memory types, and their verification."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -17,7 +17,7 @@ AnyMemory: TypeAlias = MemRefType[Attribute]
 
 
 class SimdOp(IRDLOperation):
-    """An operation of `simd`. A kernel has thousands: its constructor takes operands as they are, none optional."""
+    """An operation of `simd`. A kernel has thousands, so its constructor only takes plain operands, none optional."""
 
     def __init__(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute] = (),
@@ -27,12 +27,12 @@ class SimdOp(IRDLOperation):
 
 
 def as_vector(type_: Attribute) -> AnyVector | None:
-    """`type_` where it is a vector."""
+    """Returns `type_` if it is a vector type; otherwise `None`."""
     return cast(AnyVector, type_) if isinstance(type_, VectorType) else None
 
 
 def vector_of(value: SSAValue) -> AnyVector:
-    """The type of a value that is a vector of one axis. Raises `VerifyException` for any other."""
+    """Returns the type of a 1-D vector value. Raises `VerifyException` for any other type."""
     found = as_vector(value.type)
     if found is None or found.get_num_dims() != 1 or found.get_num_scalable_dims():
         raise VerifyException(f"expected a 1-D vector, but got '{value.type}'")
@@ -40,23 +40,23 @@ def vector_of(value: SSAValue) -> AnyVector:
 
 
 def lanes_of(value: SSAValue) -> int:
-    """The number of lanes of a vector."""
+    """Returns the number of lanes of a vector."""
     return vector_of(value).get_shape()[0]
 
 
 def element_of(value: SSAValue) -> Attribute:
-    """The element type of a vector."""
+    """Returns the element type of a vector."""
     return vector_of(value).get_element_type()
 
 
 @cache
 def vector(lanes: int, element: Attribute) -> AnyVector:
-    """The type of a vector of one axis; the same object each time, as the values of a tile have few types."""
+    """Returns the type of a 1-D vector, cached because the values of a tile have few types."""
     return VectorType(element, [lanes])
 
 
 def bits_of(element: Attribute) -> int:
-    """The width of an integer or float type in bits; `index` has 64."""
+    """Returns the width of an integer or float type in bits; `index` has 64."""
     if isinstance(element, IndexType):
         return 64
     if isinstance(element, AnyFloat):
@@ -68,7 +68,7 @@ def bits_of(element: Attribute) -> int:
 
 
 def is_signless(element: Attribute, *widths: int) -> bool:
-    """Whether a type is a signless integer, of one of the `widths` where some are given."""
+    """Whether a type is a signless integer, of one of the `widths` if any are given."""
     integer = as_integer(element)
     return integer is not None and integer == IntegerType(integer.width.data) and (
         not widths or integer.width.data in widths
@@ -76,9 +76,9 @@ def is_signless(element: Attribute, *widths: int) -> bool:
 
 
 def check_place(memory: SSAValue, indices: Sequence[SSAValue], element: Attribute | None) -> None:
-    """Raise `VerifyException` unless `indices` name a place in memory whose innermost axis has no gaps.
+    """Raises `VerifyException` unless `indices` index memory whose innermost axis is contiguous.
 
-    `element` is the type that the elements in memory must have, where it is known.
+    `element` is the required element type of the memory, if it is known.
     """
     type_ = cast(AnyMemory, memory.type)
     if len(indices) != type_.get_num_dims() or not indices:

@@ -1,1 +1,1 @@
-"""The `target` dialect: what the targets of a module accept and keep, and which target computes which function."""
+"""The `target` dialect: attributes that describe the targets of a module, and assign functions to targets."""

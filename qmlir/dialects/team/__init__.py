@@ -1,1 +1,1 @@
-"""The `team` dialect: what the threads of a team do together, said in the IR so that no emitter decides it."""
+"""The `team` dialect: explicit work sharing among threads, so that it does not depend on the emitter."""

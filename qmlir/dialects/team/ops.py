@@ -1,9 +1,9 @@
-"""Work that a team of threads divides: a region that one thread runs, and a range of steps that all threads share.
+"""Work sharing in a team of threads: a region for a single thread, and a range of steps divided among all threads.
 
-All threads of a team run `@main` and the kernels that hold these operations, as in a parallel region of OpenMP; one
-thread runs a kernel without them. Each operation ends with a barrier: what follows begins once all of its work is done,
-whichever threads did it. A thread that the system held up may come to an operation whose work is done and whose memory
-is already used for something else. So between these operations a team computes, and neither reads nor writes memory.
+All threads of a team run `@main` and the kernels that contain these operations, as in an OpenMP parallel region; one
+thread runs a kernel without them. Each operation ends with a barrier: the code after it starts once all of its work is
+done, by whichever threads. A delayed thread may reach an operation whose work is done and whose memory is already
+reused. Between these operations, a team must therefore neither read nor write memory.
 """
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, i64
@@ -15,14 +15,14 @@ from xdsl.traits import NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 THREADS = "team.threads"
-"""The attribute of a function that a team runs: an `i64`, how many threads it has at most."""
+"""The attribute, an `i64`, of a function that a team runs: the maximum number of threads."""
 
 MOST_CHUNKS = 63
-"""The most chunks of a thread's range: a runtime may count them in 6 bits."""
+"""The maximum number of chunks of a thread's range: a runtime may count them in 6 bits."""
 
 
 class TeamOperation(IRDLOperation):
-    """Work of a team; a region of it stands in no other."""
+    """Work of a team; team operations must not be nested."""
 
     body = region_def("single_block")
 
@@ -40,9 +40,9 @@ class TeamOperation(IRDLOperation):
 
 @irdl_op_definition
 class SingleOp(TeamOperation):
-    """One thread runs the region: the one that comes first, or with `first` always the first thread of the team.
+    """Runs the region on one thread: the first to arrive or, with `first`, always the first thread of the team.
 
-    `first` is for custom kernels, which may keep state for each thread.
+    `first` is for custom kernels, which may keep per-thread state.
     """
 
     name = "team.single"
@@ -57,10 +57,11 @@ class SingleOp(TeamOperation):
 
 @irdl_op_definition
 class ChunksOp(TeamOperation):
-    """The steps `0 <= step < steps` in chunks `begin <= step < end`, for each of which some thread runs the region.
+    """Runs the region for chunks `begin <= step < end` of the steps `0 <= step < steps`, each on one thread.
 
-    Each thread owns an equal share of the steps, in `chunks` chunks, of which each is half of what is left of the share
-    and the last one all of it (`chunk_bounds`). A thread that is through with its own share takes chunks of the others.
+    Each thread owns an equal range of the steps, in `chunks` chunks, each of which is half of the rest of the range,
+    and
+    the last one all of it (`chunk_bounds`). A thread that has finished its range takes chunks of the others.
     """
 
     name = "team.chunks"
@@ -104,7 +105,8 @@ class ChunksOp(TeamOperation):
 
 
 def chunk_bounds(steps: int, chunks: int, threads: int, owner: int, place: int) -> tuple[int, int]:
-    """The steps `begin <= step < end` of a chunk: `place` of the share of the thread `owner`, `0 <= place < chunks`."""
+    """Returns the bounds `begin <= step < end` of chunk `place` in the range of thread `owner`, `0 <= place <
+    chunks`."""
     first, last = owner * steps // threads, (owner + 1) * steps // threads
 
     def bound(place: int) -> int:
@@ -114,6 +116,6 @@ def chunk_bounds(steps: int, chunks: int, threads: int, owner: int, place: int) 
 
 
 def team_threads(function: Operation) -> int | None:
-    """How many threads a function is for, where a team runs it."""
+    """Returns the maximum number of threads of a function that a team runs; `None` for other functions."""
     found = function.attributes.get(THREADS)
     return found.value.data if isinstance(found, IntegerAttr) else None

@@ -1,4 +1,4 @@
-"""Gradients of movement: what was moved goes back, what was copied is summed."""
+"""Gradients of data movement: moved elements are moved back, and copies are summed."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def _check_known(at: Backward, op: Any, *names: str) -> None:
 
 
 def _slice(at: Backward, op: movement.SliceOp, gradient: SSAValue) -> SSAValue:
-    """Zeros between the elements where there are steps, then zeros around them."""
+    """Pads with zeros: between the elements if there are steps, then around them."""
     _check_known(at, op, *op.PARAMETERS)
     shape = at.known_shape(op.input)
     starts, ends, axes, steps = op.bounds()
@@ -88,14 +88,14 @@ def _tile(at: Backward, op: expansion.TileOp, gradient: SSAValue) -> SSAValue:
 
 
 def along(at: Backward, value: SSAValue, axis: int, matrix: np.ndarray[Any, Any]) -> SSAValue:
-    """`value` with the vectors along `axis` multiplied by `matrix`, which has a row for each of their elements."""
+    """Multiplies the vectors along `axis` by `matrix`, which has a row for each of their elements."""
     order = [place for place in range(len(shape_of(value))) if place != axis] + [axis]
     product = at.add(MatMulOp, at.transposed(value, order), at.constant(matrix, value)).result
     return at.restored(product, order)
 
 
 def _pad(at: Backward, op: expansion.PadOp, gradient: SSAValue) -> Gradients:
-    """What was added is cut off, and goes to the element that it is a copy of, or to the value."""
+    """Slices the padding off, and adds its gradient to the elements that it copies, or to the padding value."""
     _check_known(at, op, "pads", "axes")
     shape = at.known_shape(op.input)
     pads = op.paddings(len(shape))

@@ -1,4 +1,4 @@
-"""Lowering of the family `normalization` to structured operations of the integer level."""
+"""Lowering of normalizations to structured operations of the integer level."""
 
 from collections.abc import Sequence
 
@@ -19,10 +19,9 @@ from qmlir.dialects.nn.normalization import ops
 from qmlir.dialects.quant.types import storage_limits
 from qmlir.ir.builtin_types import shape_of
 
-# Quantized normalizations of rows: one operation whose body sums integers of a row, and takes one root for all of
-# it.
+# Quantized row norms: one operation whose body sums the integers of a row, and computes one root per row.
 #
-# The formulas are those of `qmlir.dialects.nn.normalization.evaluate`, step by step.
+# The formulas follow `qmlir.dialects.nn.normalization.evaluate` step by step.
 
 
 def _rows(
@@ -33,7 +32,7 @@ def _rows(
     scale: Input | None,
     bias: Input | None,
 ) -> SSAValue:
-    """The result as `shape`, whose axes from `first` on are a row."""
+    """Computes the result in the shape `shape`, whose axes from `first` on form a row."""
     everywhere = AffineMap.identity(len(shape))
     element = quantized.uniform_element(at, op.operands[0])
     assert element is not None
@@ -58,7 +57,7 @@ def _rows(
 
 
 def trailing_norm(op: ops.LayerNormOp | ops.RmsNormOp, at: Lowering) -> Sequence[SSAValue]:
-    """A row is the last axes; scale and bias broadcast."""
+    """Lowers a norm whose rows are the trailing axes; scale and bias broadcast."""
     shape, parameters = at.result_shape(), [op.scale, op.bias if isinstance(op, ops.LayerNormOp) else None]
     inputs = [
         None if each is None else Input(at.value(each), broadcast_map(shape_of(each), shape)) for each in parameters
@@ -67,7 +66,7 @@ def trailing_norm(op: ops.LayerNormOp | ops.RmsNormOp, at: Lowering) -> Sequence
 
 
 def channel_norm(op: ops.ScaledChannelNormOp, at: Lowering) -> Sequence[SSAValue]:
-    """A row is the image of a channel, or of a group of channels, which becomes an axis of its own."""
+    """Lowers a norm whose rows are images of a channel, or of a group of channels, which becomes a separate axis."""
     batch, channels, *sizes = at.result_shape()
     groups = op.groups.value.data if isinstance(op, ops.GroupNormOp) else channels
     split = [] if groups == channels else [channels // groups]
@@ -78,14 +77,13 @@ def channel_norm(op: ops.ScaledChannelNormOp, at: Lowering) -> Sequence[SSAValue
     return (_rows(op, at, shape, 2, scale, bias),)
 
 
-# Normalizations: of a row, and local response normalization, a sum over neighbouring channels.
+# Normalizations: row norms, and local response normalization, a sum over neighboring channels.
 #
-# Quantized ones of rows go by `integer_norms`. Those of a batch, and in floats those of groups of channels, are
-# lowered part by part.
+# Quantized row norms compute on integers. Batch norms, and float group norms, are lowered part by part.
 
 
 def _local_response_norm(op: ops.LocalResponseNormOp, at: Lowering) -> Sequence[SSAValue]:
-    """The sum of squares by ascending channel, in f64 and rounded once; everything else in f32, or in f64 for f64."""
+    """Sums squares by ascending channel, in f64 and rounded once; the rest is in f32, or in f64 for f64."""
     shape, size = at.result_shape(), op.size.value.data
     rank = len(shape)
     computing = f64 if at.result_element() == f64 else f32
@@ -103,7 +101,7 @@ def _local_response_norm(op: ops.LocalResponseNormOp, at: Lowering) -> Sequence[
 
     output = at.fill(shape, f64, 0.0), axes_map(rank + 1, range(rank))
     total = at.generic([Input(padded, source), neighbours], [output], add)[0]
-    # As the evaluator: each number in the type that is computed in, each step rounded.
+    # As in the evaluator: each number in the computing type, each step rounded.
     alpha, beta, bias = (dtype(each.value.data) for each in (op.alpha, op.beta, op.bias))
     factor = float(alpha / dtype(size))
 
@@ -119,7 +117,7 @@ def _local_response_norm(op: ops.LocalResponseNormOp, at: Lowering) -> Sequence[
 
 
 def _quantized_by(integer_norm: Lower, otherwise: Lower) -> Lower:
-    """`integer_norm` for quantized data, `otherwise` for floats."""
+    """Returns a lowering that uses `integer_norm` for quantized data and `otherwise` for floats."""
 
     def chosen(op: ops.RowNormOp, at: Lowering) -> Sequence[SSAValue] | None:
         return (otherwise if quantized.uniform_element(at, op.operands[0]) is None else integer_norm)(op, at)

@@ -1,4 +1,4 @@
-"""Pools over the spatial axes of `[N, C, …]`: of windows (ONNX MaxPool, AveragePool, LpPool) and of whole channels."""
+"""Pooling over the spatial axes of `[N, C, …]`: windows (ONNX MaxPool, AveragePool, LpPool) and whole channels."""
 
 import math
 from abc import ABC
@@ -21,13 +21,13 @@ from qmlir.ir.interfaces import QuantizationSlots
 
 
 def verify_norm(p: IntegerAttr) -> None:
-    """Check that `p` is the degree of a norm."""
+    """Raises `VerifyException` unless `p` is a valid degree of a norm."""
     if p.value.data < 1:
         raise VerifyException(f"p must be >= 1, but got {p.value.data}")
 
 
 class PoolOp(NnOp, ABC):
-    """One number for each window of each channel."""
+    """A pooling operation with one result element per window and channel."""
 
     data = operand_def(TensorType)
     result = result_def(TensorType)
@@ -40,16 +40,16 @@ class PoolOp(NnOp, ABC):
 
     @property
     def windows(self) -> Windows:
-        """How the kernel slides."""
+        """The geometry of the sliding windows."""
         kernel = values_of(self.kernel) or ()
         return Windows.of(kernel, values_of(self.strides), values_of(self.dilations), values_of(self.pads))
 
     def counts(self, sizes: Sequence[int]) -> tuple[int, ...]:
-        """How many windows there are along each spatial axis of data of these sizes."""
+        """Returns the number of windows along each spatial axis of data with these sizes."""
         return output_sizes(sizes, self.windows, bool(self.ceil_mode.value.data))
 
     def pooled_shape(self) -> tuple[int, ...]:
-        """The shape of the result."""
+        """Returns the shape of the result."""
         data, windows = shape_of(self.data), self.windows
         if len(data) != len(windows.kernel) + 2:
             raise VerifyException(
@@ -60,7 +60,7 @@ class PoolOp(NnOp, ABC):
 
 @irdl_op_definition
 class MaxPoolOp(PoolOp):
-    """The largest element of each window; padding never wins."""
+    """Maximum of each window; padding never wins."""
 
     name = "nn.max_pool"
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
@@ -71,10 +71,10 @@ class MaxPoolOp(PoolOp):
 
 @irdl_op_definition
 class MaxPoolWithIndicesOp(PoolOp):
-    """The largest element of each window, and which element of the whole data that is; of equal ones, the first.
+    """Maximum of each window, and its index in the data, the first one for ties.
 
-    `indices` count the elements of the data in row-major order, with `column_major` the elements of a channel in
-    column-major order. The index of a window that lies in the padding altogether is -1.
+    `indices` count the elements of the data in row-major order; with `column_major`, the elements of a channel in
+    column-major order. The index of a window that lies entirely in the padding is -1.
     """
 
     name = "nn.max_pool_with_indices"
@@ -92,9 +92,9 @@ class MaxPoolWithIndicesOp(PoolOp):
 
 @irdl_op_definition
 class AveragePoolOp(PoolOp):
-    """The mean of each window: of its elements in the data, with `count_include_pad` of those in the padding too.
+    """Mean of each window, over its elements in the data; with `count_include_pad`, also over those in the padding.
 
-    What a window of `ceil_mode` reaches beyond the padding never counts.
+    Elements of a `ceil_mode` window beyond the padding never count.
     """
 
     name = "nn.average_pool"
@@ -118,7 +118,7 @@ class AveragePoolOp(PoolOp):
         return DYNAMIC_INDEX in shape_of(self.data)[2:] and (is_partial or bool(self.ceil_mode.value.data))
 
     def is_whole_image(self, sizes: Sequence[int]) -> bool:
-        """Whether there is one window, the whole image: ONNX Runtime computes that as a global pool, by the mode `f32`.
+        """Whether the only window is the whole image, which ONNX Runtime computes as a global pool in mode `f32`.
 
         `sizes` are those of the spatial axes.
         """
@@ -145,7 +145,7 @@ class LpPoolOp(PoolOp):
 
 
 class GlobalPoolOp(NnOp, ABC):
-    """One number for each channel; the spatial axes stay with size 1."""
+    """A pooling operation with one result element per channel; the spatial axes stay with size 1."""
 
     data = operand_def(TensorType)
     result = result_def(TensorType)
@@ -153,7 +153,7 @@ class GlobalPoolOp(NnOp, ABC):
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
 
     def pooled_shape(self) -> tuple[int, ...]:
-        """The shape of the result."""
+        """Returns the shape of the result."""
         data = shape_of(self.data)
         if len(data) < 3:
             raise VerifyException(f"expected data of rank >= 3 (N, C, spatial...), but got '{self.data.type}'")
@@ -165,7 +165,7 @@ class GlobalPoolOp(NnOp, ABC):
 
 @irdl_op_definition
 class GlobalAveragePoolOp(GlobalPoolOp):
-    """The mean of each channel."""
+    """Mean of each channel (ONNX GlobalAveragePool)."""
 
     name = "nn.global_average_pool"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
@@ -176,7 +176,7 @@ class GlobalAveragePoolOp(GlobalPoolOp):
 
 @irdl_op_definition
 class GlobalMaxPoolOp(GlobalPoolOp):
-    """The largest element of each channel."""
+    """Maximum of each channel (ONNX GlobalMaxPool)."""
 
     name = "nn.global_max_pool"
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER

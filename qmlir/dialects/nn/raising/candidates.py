@@ -1,7 +1,7 @@
-"""Idiom recognition: the composites that an operation without a mark may be the last part of.
+"""Idiom recognition: the composites whose last part an unmarked operation may be.
 
-A candidate is cheap and may be wrong: it is unified with the group, which proves it. It gives the properties
-that the composite would have; those that follow from constants are read from them.
+A candidate is cheap and may be wrong; unification with the group proves it. It suggests the properties of the
+composite, read from constants where they determine them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import COMPONENTS
 
 DEPTH = 12
-"""How many producers of the last part are searched: no composite that is recognized has more parts."""
+"""The number of producers of the last part that are searched: no recognized composite has more parts."""
 
 Suggestion = dict[str, Attribute]
 
@@ -45,7 +45,7 @@ def _defines(value: SSAValue, *operations: type[Operation]) -> bool:
 
 
 def _scalars(ops: list[Operation]) -> Iterator[float]:
-    """The numbers of scalar constants, float ones."""
+    """Yields the values of scalar float constants."""
     for op in ops:
         if not isinstance(op, ConstantOp) or shape_of(op.result) or constant_of(op.result) is None:
             continue
@@ -70,7 +70,7 @@ def _fully_connected(root: Operation) -> Iterator[Suggestion]:
 
 
 def layer_fault(root: Operation) -> str | None:
-    """Why a product of rows with a matrix, to which `root` adds a number for each column, is no layer as it is."""
+    """Returns why a product of rows with a matrix, plus a number per column added by `root`, is not a layer."""
     for value, bias in (root.operands, root.operands[::-1]):
         product = value.op if isinstance(value, OpResult) else None
         if not isinstance(product, MatMulOp) or not _is_of_layer(product):
@@ -89,7 +89,7 @@ def layer_fault(root: Operation) -> str | None:
 
 @dataclass(frozen=True)
 class TurnedProduct:
-    """A product with constant `(K, N)` weights, and the same one with the rows of a layer: `(N, K)`."""
+    """A product with constant `(K, N)` weights, and its equivalent with the weights of a layer: `(N, K)`."""
 
     product: MatMulOp
     turned: MatMulOp
@@ -97,7 +97,7 @@ class TurnedProduct:
 
     @staticmethod
     def of(root: Operation) -> "TurnedProduct | None":
-        """The product that `root` adds a bias to, turned and in its place; `None` where it is not such a product."""
+        """Transposes the product to which `root` adds a bias, in place; `None` if there is no such product."""
         products = [value.op for value in root.operands if isinstance(value, OpResult)]
         product = next((op for op in products if isinstance(op, MatMulOp)), None)
         if product is None or product.is_rhs_transposed or not product.result.has_one_use():
@@ -117,7 +117,7 @@ class TurnedProduct:
         return found
 
     def settle(self, *, is_raised: bool) -> None:
-        """Leave the turned product to the layer that it was raised to, or have the product as it was."""
+        """Keeps the transposed product if it was raised to a layer; otherwise restores the original one."""
         if is_raised:
             weight = self.product.rhs.owner
             self.product.erase()
@@ -183,12 +183,12 @@ def _gelu(root: Operation) -> Iterator[Suggestion]:
 
 
 def _axis(axis: int, rank: int) -> Suggestion:
-    """The property that names `axis`, which is left out for the last one."""
+    """Returns the property for `axis`, which is omitted for the last axis."""
     return {} if axis == rank - 1 else {"axis": IntegerAttr(axis, i64)}
 
 
 def _sums(root: Operation) -> Iterator[Suggestion]:
-    """The axes of sums over one axis."""
+    """Yields the axes of sums over one axis."""
     for op in above(root, 4):
         if isinstance(op, ReduceSumOp) and len(axes := op.integers("axes") or ()) == 1:
             rank = len(shape_of(op.input))
@@ -224,13 +224,13 @@ def _normalization(root: Operation) -> Iterator[Suggestion]:
 
 @dataclass(frozen=True)
 class RaisingCandidate:
-    """What a composite's last part is, and which properties it may have for one."""
+    """A rule: the class of a composite's last part, and the properties that it suggests."""
 
     last: tuple[type[Operation], ...]
     composite: type[NnOp]
     suggest: Callable[[Operation], Iterator[Suggestion]]
     nearest: int
-    """How many operations from the last part upwards take all operands: their types are not searched for beyond."""
+    """The distance from the last part within which all operands are read, which limits the search for their types."""
 
 
 CANDIDATES = (
@@ -246,11 +246,11 @@ CANDIDATES = (
     RaisingCandidate((DivOp,), SoftmaxOp, _softmax, 1),
     RaisingCandidate((SubOp,), LogSoftmaxOp, _log_softmax, 1),
 )
-"""The larger composites first: a hard sigmoid may be the gate of a hard swish."""
+"""The rules, larger composites first: a hard sigmoid may be the gate of a hard swish."""
 
 
 def candidates(root: Operation) -> Iterator[tuple[RaisingCandidate, Suggestion]]:
-    """The composites whose last part `root` may be, with their properties."""
+    """Yields the composites whose last part `root` may be, with their properties."""
     for candidate in CANDIDATES:
         if isinstance(root, candidate.last):
             for suggestion in candidate.suggest(root):

@@ -1,4 +1,4 @@
-"""What the recurrent layers compute, step by step; f16 and bf16 in f32, and only the results are rounded."""
+"""Evaluation of recurrent layers, step by step; f16 and bf16 are computed in f32, and only the results are rounded."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,12 +17,12 @@ from qmlir.dialects.nn.recurrent import ops
 from qmlir.ir.evaluation import Evaluator
 
 State = tuple[Array, ...]
-"""What a layer carries from step to step, `[N, H]` each: the hidden state, then that of the cell."""
+"""The state carried from step to step, `[N, H]` each: the hidden state, followed by the cell state of an LSTM."""
 
 Function = Callable[[Array], Array]
 
 Step = Callable[[Array, State], State]
-"""The state after a step, from the step's part of `W x + b`, and the state before."""
+"""Computes the state after a step from its part of `W x + b` and the previous state."""
 
 
 FORMULAS: dict[str, Callable[..., Any]] = {
@@ -38,7 +38,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Softsign": formulas.softsign,
     "Softplus": formulas.softplus,
 }
-"""The activation functions by ONNX's names, each of a value and the numbers that it has."""
+"""The activation functions by ONNX's names; each takes a value and its parameters."""
 
 
 def _activation(chosen: ops.Activation) -> Function:
@@ -47,7 +47,7 @@ def _activation(chosen: ops.Activation) -> Function:
 
 
 def _of_gate(op: ops.Layer, function: Function) -> Function:
-    """`function` of what is clipped before."""
+    """Wraps `function` to clip its input."""
     if op.clip is None:
         return function
     bound = op.clip.value.data
@@ -106,10 +106,10 @@ def _checked_lengths(lengths: Array | None, time: int, batch: int) -> Array:
 
 
 def _walk(parts: Array, lengths: Array, is_reversed: bool, step: Step, state: State) -> tuple[Array, State]:
-    """All hidden states `[T, N, H]` and the last state, of a walk from the front or the end of each sequence."""
+    """Returns all hidden states `[T, N, H]` and the last state, walking from the start or the end of each sequence."""
     time = len(parts)
     steps = np.arange(time)[:, None]
-    # Where each step of each sequence stands: its own inverse, so that it also puts the results back.
+    # The position of each step in each sequence; the permutation is its own inverse, so it also restores the order.
     places = np.where((steps < lengths) & is_reversed, lengths - 1 - steps, steps)[:, :, None]
     parts = np.take_along_axis(parts, places, axis=0)
     hidden = np.zeros((time, *state[0].shape), state[0].dtype)
@@ -122,7 +122,7 @@ def _walk(parts: Array, lengths: Array, is_reversed: bool, step: Step, state: St
 
 
 MakeStep = Callable[[Sequence[Function], Array, Array], Step]
-"""Makes the step of one direction, from its activation functions, `R [G*H, H]`, and the bias of `R`."""
+"""Creates the step of one direction from its activation functions, `R [G*H, H]`, and the bias of `R`."""
 
 Operands = tuple[Array, Array, Array, Array | None, Array | None]
 """Data, weight, recurrence, bias and lengths."""
@@ -131,7 +131,8 @@ Operands = tuple[Array, Array, Array, Array | None, Array | None]
 def _layer(
     op: ops.Layer, makers: Sequence[MakeStep], operands: Operands, initial: Sequence[Array | None]
 ) -> tuple[Array, ...]:
-    """All hidden states `[T, D, N, H]`, and the last states `[D, N, H]`; `makers` has one for each direction."""
+    """Returns all hidden states `[T, D, N, H]`, and the last states `[D, N, H]`; `makers` has one entry per
+    direction."""
     data, weight, recurrence, bias, lengths = operands
     x = widened(data)
     time, batch = x.shape[:2]

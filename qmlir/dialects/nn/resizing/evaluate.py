@@ -1,8 +1,8 @@
-"""What a resize computes: one axis after the other, each new element a weighted sum of some old ones.
+"""Evaluation of resizing: axis by axis, each new element is a weighted sum of old ones.
 
-Coordinates are computed in f32, in the order of operations of ONNX's text, which is what decides ties; weights in f64.
-The sums run in the type of the data, f16, bf16 and small integers in f32, other integers in f64; integers are rounded
-half to even and saturated.
+Coordinates are computed in f32, in the order of operations of ONNX's text, which decides ties; weights in f64.
+Sums use the type of the data, except for f16, bf16 and small integers (f32) and other integers (f64). Integer results
+are rounded half to even and saturate.
 """
 
 import math
@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.floating[Any]]
 
 
 class Axis(NamedTuple):
-    """One axis that is resized: its old size, how, and the cut that is sampled, between 0 and 1 unless it is wider."""
+    """A resized axis: its old size, the resize, and the sampled interval, which is `[0, 1]` unless cropped."""
 
     length: int
     to: Resized
@@ -48,7 +48,7 @@ def _half_pixel_symmetric(x: Floats, axis: Axis) -> Floats:
 
 
 def _align_corners(x: Floats, axis: Axis) -> Floats:
-    # The width that the scale gives, which may lie above the whole number of elements.
+    # The width that the scale implies, which may exceed the number of elements.
     width = axis.scale * axis.length
     return x * (axis.length - 1) / (width - 1) if axis.to.size > 1 else np.zeros_like(x)
 
@@ -69,16 +69,16 @@ COORDINATES: dict[str, Callable[[Floats, Axis], Floats]] = {
     "tf_half_pixel_for_nn": lambda x, axis: (x + 0.5) / axis.scale,
     ops.CROP: _tf_crop_and_resize,
 }
-"""From places in the result to places in the input."""
+"""Maps positions in the result to positions in the input, by mode."""
 
 
 def coordinates(op: ops.ResizeOp, axis: Axis) -> Floats:
-    """The place in the input of each element of the result."""
+    """Returns the position in the input of each element of the result."""
     return COORDINATES[op.coordinate_transformation_mode.data](np.arange(axis.to.size, dtype=np.float32), axis)
 
 
 def is_outside(x: Floats, axis: Axis) -> npt.NDArray[np.bool_]:
-    """Which places lie beyond the input, where a crop has its own value."""
+    """Returns a mask of the positions outside the input, for which a crop has a separate value."""
     return (x < 0) | (x > axis.length - 1)
 
 
@@ -89,7 +89,7 @@ NEAREST: dict[str, Callable[[Floats, Axis], Floats]] = {
     "ceil": lambda x, axis: np.ceil(x),
     ops.FLOOR_UP_CEIL_DOWN: lambda x, axis: np.ceil(x) if axis.scale < 1 else np.floor(x),
 }
-"""From places in the input to the numbers of elements."""
+"""Maps positions in the input to element indices, by mode."""
 
 
 def _linear(distance: Floats, a: float) -> Floats:
@@ -103,11 +103,11 @@ def _cubic(distance: Floats, a: float) -> Floats:
 
 
 FILTERS: dict[str, tuple[int, Callable[[Floats, float], Floats]]] = {"linear": (1, _linear), "cubic": (2, _cubic)}
-"""How far a filter reaches, and its weight at a distance; `a` is the coefficient of the cubic one."""
+"""The reach of each filter, and its weight at a distance; `a` is the coefficient of the cubic filter."""
 
 
 def weights_of(op: ops.ResizeOp, x: Floats, axis: Axis) -> tuple[npt.NDArray[np.int64], Floats]:
-    """For each place the elements to sum up and their weights, both `[places, taps]`."""
+    """Returns, for each position, the elements to sum and their weights, both `[places, taps]`."""
     reach, function = FILTERS[op.mode.data]
     is_wider = bool(op.antialias.value.data) and axis.scale < 1
     shrink = axis.scale if is_wider else 1.0
@@ -137,7 +137,7 @@ def _interpolated(op: ops.ResizeOp, data: Array, x: Floats, axis: Axis) -> Array
 
 
 def nearest_elements(op: ops.ResizeOp, x: Floats, axis: Axis) -> npt.NDArray[np.int64]:
-    """For each place the element that is taken."""
+    """Returns the selected element for each position."""
     return np.clip(NEAREST[op.nearest_mode.data](x, axis).astype(np.int64), 0, axis.length - 1)
 
 
@@ -146,19 +146,19 @@ def _nearest(op: ops.ResizeOp, data: Array, x: Floats, axis: Axis) -> Array:
 
 
 def as_elements(x: Array, element: Attribute, dtype: np.dtype[Any]) -> Array:
-    """`x` as elements that `dtype` holds; integers rounded half to even and saturated."""
+    """Converts `x` to elements stored as `dtype`; integers are rounded half to even and saturate."""
     integer = as_integer(element)
     if integer is None:
         return x.astype(dtype, copy=False)
     bits = 8 * dtype.itemsize - integer.width.data
     low, high = np.iinfo(dtype).min >> bits, np.iinfo(dtype).max >> bits
     whole = np.clip(np.rint(x), low, high)
-    # f64 has no number for the largest 64-bit integers: what is rounded to the next power of two is the largest.
+    # f64 cannot represent the largest 64-bit integers: a value rounded to the next power of two is the largest one.
     return np.where(whole >= high, dtype.type(high), np.where(whole >= high, 0, whole).astype(dtype))
 
 
 def summing_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The type in which elements that `dtype` holds are summed up."""
+    """Returns the type in which elements stored as `dtype` are summed."""
     if dtype.kind in "iu":
         return np.dtype(np.float64 if dtype.itemsize > 2 else np.float32)
     return computing_dtype(dtype)
@@ -167,7 +167,7 @@ def summing_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def changed_axes(
     op: ops.ResizeOp, shape: Sequence[int], resized: Sequence[Resized], roi: Array | None = None
 ) -> list[Axis]:
-    """The axes that do not stay as they are, in the order in which they are resized."""
+    """Returns the axes that change, in the order in which they are resized."""
     cut = (op.floats("roi", roi) if op.is_crop else None) or (0.0,) * len(resized) + (1.0,) * len(resized)
     found = [
         Axis(shape[to.axis], to, np.float32(to.scale), np.float32(start), np.float32(end))

@@ -1,4 +1,4 @@
-"""What choosing and ordering elements by their values compute."""
+"""Evaluation of operations that select or order elements by their values."""
 
 import numpy as np
 from xdsl.ir import Operation
@@ -18,7 +18,7 @@ def _top_k(op: ops.TopKOp, x: Array, k: Array | None) -> tuple[Array, Array]:
         raise InterpretationError(f"k must be in [0, {size}] along axis {axis}, but got {count}")
     keys = widened(x)
     if op.largest.value.data:
-        # Sorted from the end and read backwards, the first of equal elements comes first here too.
+        # Sorting from the end and reading backward keeps the first of equal elements first.
         order = size - 1 - np.flip(np.argsort(np.flip(keys, axis), axis=axis, kind="stable"), axis)
     else:
         order = np.argsort(keys, axis=axis, kind="stable")

@@ -1,4 +1,4 @@
-"""What operations on sequences compute: a sequence is a tuple of arrays."""
+"""Evaluation of operations on sequences, which are tuples of arrays."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ Tensors = tuple[Array, ...]
 
 
 def _place(position: Array, count: int) -> int:
-    """The place of one of `count` tensors, counted from the front."""
+    """Returns the index of one of `count` tensors, counted from the front."""
     place = int(position.reshape(()))
     if not -count <= place < count:
         raise InterpretationError(f"position {place} is out of range for a sequence of length {count}")
@@ -30,7 +30,7 @@ def _empty(op: ops.SequenceEmptyOp) -> tuple[Tensors]:
 
 
 def _insert(op: ops.SequenceInsertOp, tensors: Tensors, tensor: Array, position: Array | None) -> tuple[Tensors]:
-    # ONNX counts back from the end of the sequence as it is: -1 is before the last tensor.
+    # In ONNX, negative positions refer to the sequence before the insertion: -1 inserts before the last tensor.
     count = len(tensors)
     place = count if position is None else int(position.reshape(()))
     if not -count <= place <= count:

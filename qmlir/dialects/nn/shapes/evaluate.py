@@ -1,4 +1,4 @@
-"""What the operations on shapes compute."""
+"""Evaluation of operations on shapes."""
 
 import numpy as np
 from xdsl.ir import Operation
@@ -20,7 +20,7 @@ def _size(op: ops.SizeOp, x: Array) -> tuple[Array]:
 
 
 def _range(op: ops.RangeOp, start: Array, limit: Array, delta: Array) -> tuple[Array]:
-    """Floats in their own precision, f16 and bf16 in f32 and rounded once."""
+    """Computes in the type of the operands; f16 and bf16 in f32, rounded once."""
     first, last, step = (widened(bound).reshape(())[()] for bound in (start, limit, delta))
     if not step:
         raise InterpretationError("delta must not be 0")

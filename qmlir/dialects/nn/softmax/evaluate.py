@@ -1,6 +1,6 @@
-"""What softmax and its relatives compute; f16 and bf16 are rounded after each step, as if the steps were operations.
+"""Evaluation of softmax operations; f16 and bf16 are rounded after each step, like separate operations.
 
-So ONNX defines these operators, and so their decompositions compute. Sums have the order and the precision of
+ONNX defines these operators, and their decompositions compute, in this way. Sums have the order and precision of
 `qmlir.arithmetic.arrays`, functions those of `qmlir.arithmetic.functions`.
 """
 
@@ -17,28 +17,28 @@ from qmlir.dialects.nn.softmax import ops
 from qmlir.ir.evaluation import Evaluator
 
 Rounding = Callable[[Array], Array]
-"""Rounds to the precision of a type, and gives the numbers in the type that they are computed in."""
+"""Rounds to the precision of a type, and returns the values in its computing type."""
 
 
 def rounding(dtype: np.dtype[Any]) -> Rounding:
-    """The rounding to `dtype`."""
+    """Returns the rounding to `dtype`."""
     return lambda x: widened(x.astype(dtype, copy=False))
 
 
 def _shifted(x: Array, axis: int, rounded: Rounding) -> Array:
-    """`x` less its largest element along `axis`, of which there may be none."""
+    """Subtracts the maximum of `x` along `axis`, which may be empty."""
     x = rounded(x)
     return rounded(x - x.max(axis=axis, keepdims=True, initial=-np.inf))
 
 
 def softmax(x: Array, axis: int, rounded: Rounding) -> Array:
-    """`e^x / sum(e^x)` along `axis`."""
+    """Computes `e^x / sum(e^x)` along `axis`."""
     raised = rounded(functions.exp(_shifted(x, axis, rounded)))
     return rounded(raised / rounded(ordered_sum(raised, (axis,))))
 
 
 def _masked_softmax(x: Array, mask: Array, op: ops.SoftmaxOp, rounded: Rounding) -> Array:
-    """`softmax` of the elements that take part: the others are in no maximum and in no sum, and give 0."""
+    """Computes the softmax of the unmasked elements: the others affect neither maximum nor sum, and yield 0."""
     axis, keep, x = op.axis.value.data, np.broadcast_to(mask != 0, x.shape), rounded(x)
     selected = np.where(keep, x, x.min(axis=axis, keepdims=True, initial=np.inf))
     kept = np.where(keep, rounded(functions.exp(_shifted(selected, axis, rounded))), x.dtype.type(0))

@@ -1,6 +1,6 @@
-"""Softmax and what is like it: one tensor, and one axis along which its elements compete. All of them are composites.
+"""Softmax operations: composites on one tensor, along one axis.
 
-ONNX's operators before version 13 flatten their input; the importer does that with reshapes.
+ONNX's operators before version 13 flatten their input; the importer does that by reshapes.
 """
 
 import math
@@ -23,11 +23,11 @@ from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import FixedRange, QuantizationSlots
 
 _SMALLEST_SCALE = 2.0**-30
-"""From here on, `floor(1 / s_y)` of the mode `qlinear` has 31 bits at most."""
+"""The smallest scale for which `floor(1 / s_y)` of mode `qlinear` has at most 31 bits."""
 
 
 class SoftmaxLikeOp(OneOperandOp, ABC):
-    """A tensor of the shape of `input`; `axis` may be counted from the back."""
+    """A softmax-like operation; the result has the shape of `input`, and `axis` may count from the back."""
 
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
 
@@ -39,16 +39,17 @@ class SoftmaxLikeOp(OneOperandOp, ABC):
 
 
 EMPTY_ROWS = ("zero", "uniform")
-"""What a softmax gives for a row whose elements are all masked: 0, or `1 / n` for each of its `n` elements."""
+"""The probabilities of a row whose elements are all masked: 0, or `1 / n` for each of its `n` elements."""
 
 
 @irdl_op_definition
 class SoftmaxOp(SoftmaxLikeOp):
-    """`e^x / sum(e^x)` along one axis (ONNX Softmax from opset 13), of the elements that take part.
+    """Computes `e^x / sum(e^x)` along one axis (ONNX Softmax from opset 13), over the unmasked elements.
 
-    An element takes part where `mask` (i1, broadcast to the input) is true. Any other one has the probability 0, is in
-    no maximum and in no sum. A row of which no element takes part is 0 (`empty_rows = "zero"`), or `1 / n`. With
-    `fill`, the other elements take part as `x + fill`, which need not be in the range of the input.
+    Elements with `mask` (i1, broadcast to the input) false have probability 0, and affect neither maximum nor sum. A
+    fully masked row is 0 (`empty_rows = "zero"`), or `1 / n`. With `fill`, masked elements count as `x + fill`, which
+    need
+    not be in the range of the input.
     """
 
     name = "nn.softmax"
@@ -66,7 +67,7 @@ class SoftmaxOp(SoftmaxLikeOp):
 
     @property
     def is_uniform_if_empty(self) -> bool:
-        """Whether a row that is masked as a whole gives `1 / n`."""
+        """Whether a fully masked row yields `1 / n`."""
         return self.empty_rows.data == "uniform"
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -93,14 +94,15 @@ class SoftmaxOp(SoftmaxLikeOp):
 
 @irdl_op_definition
 class LogSoftmaxOp(KeptOp, SoftmaxLikeOp):
-    """`x - log(sum(e^x))` along one axis (ONNX LogSoftmax from opset 13)."""
+    """Computes `x - log(sum(e^x))` along one axis (ONNX LogSoftmax from opset 13)."""
 
     name = "nn.log_softmax"
 
 
 @irdl_op_definition
 class HardmaxOp(SoftmaxLikeOp):
-    """1 at the first largest element along one axis, 0 elsewhere (ONNX Hardmax from opset 13); NaN is the largest."""
+    """Computes 1 at the first maximum along one axis, 0 elsewhere (ONNX Hardmax from opset 13); NaN is the largest
+    value."""
 
     name = "nn.hardmax"
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(fixed_output=FixedRange(0.0, 1.0))

@@ -1,4 +1,4 @@
-"""What operations on text compute: strings are held as arrays of Python's own."""
+"""Evaluation of string operations, on arrays of Python strings."""
 
 from collections.abc import Callable, Sequence
 
@@ -26,7 +26,7 @@ def _normalize(op: ops.StringNormalizerOp, x: Array) -> tuple[Array]:
 
 
 def _concat(op: ops.StringConcatOp, a: Array, b: Array) -> tuple[Array]:
-    # Of scalars, NumPy's sum is a string, not an array.
+    # For scalars, NumPy's sum is a string rather than an array.
     return (np.asarray(a + b, dtype=np.object_),)
 
 

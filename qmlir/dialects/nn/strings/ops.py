@@ -1,4 +1,4 @@
-"""Operations on tensors of text (ONNX StringNormalizer, StringConcat, StringSplit)."""
+"""Operations on tensors of strings (ONNX StringNormalizer, StringConcat, StringSplit)."""
 
 from collections.abc import Sequence
 from typing import ClassVar, cast
@@ -25,10 +25,10 @@ CASES = ("NONE", "LOWER", "UPPER")
 
 @irdl_op_definition
 class StringNormalizerOp(OneOperandOp):
-    """The strings of a list, or of one row, that are no stop words, changed to the case of `case_change`.
+    """Removes stop words from a list or single row of strings, and changes their case by `case_change`.
 
-    Stop words are told by their letters whatever their case, unless `is_case_sensitive`. Where no string is left, the
-    result is one empty string. Case is Unicode's, which depends on no language.
+    Stop words are matched case-insensitively unless `is_case_sensitive`. If no string remains, the result is one
+    empty string. Case conversion is Unicode's, independent of the language.
     """
 
     name = "nn.string_normalizer"
@@ -40,7 +40,7 @@ class StringNormalizerOp(OneOperandOp):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The stop words."""
+        """The stop words as a tuple of strings."""
         words = cast(ArrayAttr[StringAttr] | None, self.stopwords)
         return () if words is None else tuple(word.data for word in words)
 
@@ -57,7 +57,7 @@ class StringNormalizerOp(OneOperandOp):
 
 @irdl_op_definition
 class StringConcatOp(BinaryOp):
-    """The string `a` followed by `b`."""
+    """Concatenates strings elementwise: `a` followed by `b`."""
 
     name = "nn.string_concat"
     ACCEPTS: ClassVar[Kind] = Kind.STRING
@@ -65,10 +65,11 @@ class StringConcatOp(BinaryOp):
 
 @irdl_op_definition
 class StringSplitOp(NnOp):
-    """The parts of each string between delimiters along a new last axis, filled up with empty strings, and how many.
+    """Splits each string at delimiters along a new last axis, padded with empty strings; also returns the counts.
 
-    Without `delimiter` (or with an empty one) parts stand between runs of white space, and are never empty. After
-    `max_split` delimiters the rest is one part.
+    Without `delimiter` (or with an empty one), runs of white space delimit nonempty parts. After `max_split`
+    delimiters,
+    the rest is one part.
     """
 
     name = "nn.string_split"

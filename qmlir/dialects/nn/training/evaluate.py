@@ -1,4 +1,4 @@
-"""What operations compute in training: dropout, and batch normalization by the statistics of the batch."""
+"""Evaluation of operations in training mode: dropout, and batch normalization by batch statistics."""
 
 import numpy as np
 from xdsl.ir import Operation
@@ -16,7 +16,7 @@ def _dropout(op: ops.DropoutOp, x: Array, ratio: Array, training: Array | None) 
         return x, np.ones(x.shape, np.int8)
     if not 0 <= share < 1:
         raise ValueError(f"dropout ratio must be in [0, 1), but got {share:g}")
-    # RandomState is NumPy's generator whose numbers never change, and that of ONNX's reference.
+    # RandomState is NumPy's generator with a frozen stream, which ONNX's reference also uses.
     drawn = np.random.RandomState(None if op.seed is None else op.seed.value.data).uniform(0, 1, x.shape)
     kept = drawn >= share
     wide, zero = widened(x), np.zeros((), widened(x).dtype)

@@ -1,6 +1,6 @@
-"""Operations in the form that they have in training: what they compute depends on chance, or on the whole batch.
+"""Operations in training mode, whose results depend on random numbers, or on the whole batch.
 
-`strip-training` replaces them by what they are at inference.
+`strip-training` replaces them by their inference forms.
 """
 
 from collections.abc import Sequence
@@ -19,26 +19,29 @@ from qmlir.ir.interfaces import QuantizationSlots, RegisteredCanonicalization
 
 
 class DrawsNumbers(MemoryEffect):
-    """Reads the state of a generator of random numbers: equal operations draw others, and unused ones need not run."""
+    """Reads the state of a random number generator: equal operations differ in their results, unused ones may be
+    erased."""
 
     @classmethod
     def get_effects(cls, op: "DropoutOp") -> set[EffectInstance]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        # Of what an operation allocates there is a new one each time: it is not merged with an equal one.
+        # An allocation is new each time, so the operation is not merged with an equal one.
         return {EffectInstance(MemoryEffectKind.ALLOC, result) for result in op.results}
 
 
 def _is_one(value: SSAValue) -> bool:
-    """Whether a tensor can have one element."""
+    """Whether a tensor may have one element."""
     return all(size in (1, DYNAMIC_INDEX) for size in shape_of(value))
 
 
 @irdl_op_definition
 class DropoutOp(NnOp):
-    """Each element kept with the probability `1 - ratio` and divided by it, otherwise 0; and which are kept (ONNX
+    """Keeps each element with probability `1 - ratio`, divided by it, and sets the others to 0; also returns the mask
+    (ONNX
     Dropout).
 
-    `ratio` is one float, `0 <= ratio < 1`. Where `training` is given, one i1, and false, every element is kept as it
-    is. Each run draws other elements; with a `seed` those of NumPy's `RandomState(seed).uniform`, as ONNX's reference.
+    `ratio` is one float, `0 <= ratio < 1`. If `training`, one i1, is given and false, every element is kept unchanged.
+    Each run draws new random numbers; with a `seed`, those of NumPy's `RandomState(seed).uniform`, as ONNX's
+    reference.
     """
 
     name = "nn.dropout"
@@ -65,11 +68,12 @@ class DropoutOp(NnOp):
 
 @irdl_op_definition
 class BatchNormTrainingOp(ChannelNormOp):
-    """Batch normalization by the mean and the variance of the batch, and running ones moved towards them.
+    """Batch normalization by the mean and variance of the batch, which also updates the running statistics.
 
-    `(x - m) / sqrt(v + epsilon) * scale + bias` for each channel of `[N, C, …]`, with the mean `m` and the variance `v`
-    (over the number of elements) of the channel; `momentum * mean + (1 - momentum) * m` and the same of the variance;
-    then `m` and `v`. All operands and results have one float type (ONNX BatchNormalization, `training_mode = 1`).
+    Computes `(x - m) / sqrt(v + epsilon) * scale + bias` per channel of `[N, C, …]`, with the mean `m` and the variance
+    `v`
+    (biased) of the channel. The further results are `momentum * mean + (1 - momentum) * m`, the same for the variance,
+    `m` and `v`. All operands and results have one float type (ONNX BatchNormalization, `training_mode = 1`).
     """
 
     name = "nn.batch_norm_training"

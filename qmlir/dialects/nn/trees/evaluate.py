@@ -1,4 +1,4 @@
-"""What ensembles of decision trees compute."""
+"""Evaluation of ensembles of decision trees."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from qmlir.dialects.nn.trees import ops
 from qmlir.ir.evaluation import Evaluator
 
 BEGINNINGS: dict[str, float] = {"sum": 0.0, "min": np.inf, "max": -np.inf}
-"""What a score is before the first tree."""
+"""The initial score, before the first tree."""
 
 
 def _least(score: Array, weight: Array) -> Array:
@@ -55,7 +55,7 @@ def checked_trees(
 def reached_leaves(
     rows: Array, depth: int, roots: Array, features: Array, thresholds: Array, children: Array, missing: Array | None
 ) -> npt.NDArray[np.int64]:
-    """The number of the leaf, counted from the first leaf, that each row reaches in each tree."""
+    """Returns the index of the leaf, counted from the first leaf, that each row reaches in each tree."""
     nodes = len(features)
     at = np.broadcast_to(roots.astype(np.int64), (len(rows), len(roots))).copy()
     for _ in range(depth):

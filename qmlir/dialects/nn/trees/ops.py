@@ -1,4 +1,4 @@
-"""Ensembles of decision trees: which leaf of each tree a row reaches, and the sum of what these leaves say."""
+"""Ensembles of decision trees: each row reaches one leaf per tree, whose weights are aggregated."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -28,13 +28,14 @@ _TABLES = ("roots", "features", "thresholds", "children", "missing", "weights", 
 
 @irdl_op_definition
 class TreeEnsembleOp(NnOp):
-    """Scores of each row of `input` by trees: the weights of the leaf that it reaches in each of them, put together.
+    """Computes scores of each row of `input`: the aggregated weights of the leaf that it reaches in each tree.
 
-    Nodes are numbered from 0, leaves after them. A row at node `i` goes to `children[i, 0]` if
+    Nodes are numbered from 0, followed by the leaves. A row at node `i` continues to `children[i, 0]` if
     `input[row, features[i]] <= thresholds[i]`, or if that element is NaN and `missing[i]`; otherwise to
-    `children[i, 1]`. Trees begin at `roots`. A leaf has as many weights as any other; `targets` says which score each
-    is for, and without it they are those of all scores in order. Scores begin at 0 and take the weights tree by tree,
-    each sum rounded to the element type (`aggregate = "sum"`), or are the least or the largest of them.
+    `children[i, 1]`. Trees begin at `roots`. All leaves have equally many weights; `targets` says which score each
+    one is for, and without it they are those of all scores in order. Scores start at 0 and add the weights tree by
+    tree,
+    each sum rounded to the element type (`aggregate = "sum"`), or are the minimum or maximum of the weights.
     """
 
     name = "nn.tree_ensemble"
