@@ -1,4 +1,4 @@
-"""Array types, and elementwise arithmetic as IEEE 754 and ONNX define it: comparisons, extremes, FMA, sums in order."""
+"""Array types and elementwise arithmetic as IEEE 754 and ONNX define it: comparisons, extremes, FMA, ordered sums."""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -8,26 +8,26 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-# The name of NumPy's arrays in annotations, where their element type is that of the operation at hand.
+# The name of NumPy's arrays in annotations whose element type depends on the operation.
 
 Array: TypeAlias = npt.NDArray[Any]
 
 
-# Integers of so many bits: what they may be, and what others are modulo their width.
+# Integers of a given width: their range, and reduction of others modulo their width.
 
 
 def integer_limits(bits: int, *, is_signed: bool = True) -> tuple[int, int]:
-    """The smallest and the largest integer of `bits` bits; one signed bit holds -1 and 0."""
+    """Returns the smallest and largest integer of `bits` bits; a signed bit holds -1 and 0."""
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if is_signed else (0, (1 << bits) - 1)
 
 
 def wrapped(number: int, bits: int, *, is_signed: bool = True) -> int:
-    """The integer of `bits` bits that equals `number` modulo `2^bits`."""
+    """Returns the integer of `bits` bits that is congruent to `number` modulo `2^bits`."""
     low, _ = integer_limits(bits, is_signed=is_signed)
     return (number - low) % (1 << bits) + low
 
 
-# The predicates of `arith.cmpi` and `arith.cmpf`, on Python's and NumPy's numbers and on arrays.
+# The predicates of `arith.cmpi` and `arith.cmpf`, on Python and NumPy numbers and on arrays.
 
 Reading = Callable[[Any], Any]
 
@@ -42,19 +42,19 @@ _ORDERS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def compared_integers(predicate: str, lhs: Any, rhs: Any, signed: Reading, unsigned: Reading) -> Any:
-    """Where a predicate of `cmpi` holds; the readings give the numbers that bits are with and without a sign."""
+    """Evaluates a predicate of `cmpi`; the readings interpret bits as signed and as unsigned integers."""
     reading = signed if predicate[0] == "s" else unsigned
     order = predicate if predicate in _ORDERS else predicate[1:]
     return _ORDERS[order](reading(lhs), reading(rhs))
 
 
 def is_nan(value: Any) -> Any:
-    """Where `value` is not a number."""
+    """Returns a mask of the NaNs in `value`."""
     return value != value
 
 
 def compared_floats(predicate: str, lhs: Any, rhs: Any) -> Any:
-    """Where a predicate of `cmpf` holds: an ordered one (`olt`) nowhere beside NaN, an unordered one (`ult`) there."""
+    """Evaluates a predicate of `cmpf`; with a NaN, ordered ones (`olt`) are false and unordered ones (`ult`) true."""
     unordered = is_nan(lhs) | is_nan(rhs)
     match predicate:
         case "false":
@@ -70,34 +70,34 @@ def compared_floats(predicate: str, lhs: Any, rhs: Any) -> Any:
             return compared | unordered if predicate[0] == "u" else compared & np.logical_not(unordered)
 
 
-# The larger and the smaller of two numbers, as every level has them: IEEE 754-2019 `maximum` and `minimum`.
+# Maximum and minimum, at every level: IEEE 754-2019 `maximum` and `minimum`.
 #
-# NaN where one of two floats is; 0 is larger than -0. NumPy leaves the sign of a zero to the order of its operands,
-# which a reciprocal turns into infinities of either sign. So NumPy finds the number, and where that is 0 the signs
-# decide: all zeros among the operands of a maximum that is 0 stand beside negative numbers, so it is -0 where every
-# operand is negative, and a minimum that is 0 is -0 where one is. Integers have one 0.
+# NaN if either float is NaN; 0 is larger than -0. NumPy leaves the sign of a zero to the order of its operands,
+# which a reciprocal would turn into infinities of either sign. So NumPy finds the number, and if that is 0, the signs
+# decide: if a maximum is 0, all other operands are negative or zeros, so it is -0 if every operand is negative; a
+# minimum of 0 is -0 if any operand is negative. Integers have a single 0.
 
 _where: Any = np.where  # typed loosely by its stubs, and used on arrays and scalars
 
 
 def _with_signs(values: Any, is_negative: Any) -> Any:
-    """`values`, the zeros among them with these signs."""
+    """Returns `values` with these signs for zeros."""
     zero = values.dtype.type(0)
     return _where(values == 0, _where(is_negative, -zero, zero), values)[()]
 
 
 @dataclass(frozen=True)
 class Extreme:
-    """The larger or the smaller one: of two numbers, of those along axes, and of those that are put at places."""
+    """A maximum or minimum: of two numbers, along axes, and as a scatter reduction."""
 
     numbers: np.ufunc
-    """NumPy's function, without a promise for zeros."""
+    """NumPy's function, which leaves the sign of zeros open."""
 
     signs: np.ufunc
-    """Whether a result of 0 is negative, from whether its operands are."""
+    """Returns whether a result of 0 is negative, given whether its operands are."""
 
     def __call__(self, a: Any, b: Any) -> Any:
-        """Element by element, of arrays or NumPy's scalars of one type."""
+        """Returns the elementwise extreme of arrays or NumPy scalars of one type."""
         with np.errstate(invalid="ignore"):  # NaN
             found: Any = self.numbers(a, b)
         if found.dtype.kind == "f" and np.ndim(b) == 0 and not self.signs(True, np.signbit(b)):
@@ -107,7 +107,7 @@ class Extreme:
         return _with_signs(found, self.signs(np.signbit(a), np.signbit(b)))
 
     def along(self, x: Array, axes: Sequence[int] | None, *, initial: Any, keepdims: bool = False) -> Array:
-        """That of the elements along `axes`, `initial` where there are none; `initial` yields to every number."""
+        """Returns the extreme along `axes`, `initial` if there are no elements; `initial` must be the identity."""
         gone = None if axes is None else tuple(axes)
         with np.errstate(invalid="ignore"):
             found = np.asarray(self.numbers.reduce(x, axis=gone, keepdims=keepdims, initial=initial), x.dtype)
@@ -116,7 +116,7 @@ class Extreme:
         return np.asarray(_with_signs(found, self.signs.reduce(np.signbit(x), axis=gone, keepdims=keepdims)), x.dtype)
 
     def at(self, values: Array, places: Any, updates: Array) -> Array:
-        """`values`, each with all updates that are put at its place."""
+        """Returns `values` combined with all updates at their positions."""
         found = values.copy()
         with np.errstate(invalid="ignore"):
             self.numbers.at(found, places, updates)
@@ -132,59 +132,60 @@ minimum = Extreme(np.minimum, np.logical_or)
 
 
 def clipped(x: Any, low: Any, high: Any) -> Any:
-    """`minimum(maximum(x, low), high)` of floats; the bounds take the type of `x`."""
+    """Computes `minimum(maximum(x, low), high)` of floats; the bounds take the type of `x`."""
     return minimum(maximum(x, x.dtype.type(low)), x.dtype.type(high))
 
 
-# The fused multiply-add on arrays: `a * b + c` rounded once, also where NumPy has no such step.
+# The fused multiply-add on arrays: `a * b + c` rounded once, which NumPy lacks.
 #
-# f64 holds the product of two numbers of f32 or less exactly. The sum with a third is rounded to odd there, so that
-# the one rounding to the shorter type sees the exact sum.
+# f64 holds the product of two numbers of at most f32 exactly. The sum with a third is rounded to odd, so that the
+# single
+# rounding to the shorter type has the effect of rounding the exact sum.
 
 
 def sum_to_odd(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """`x + y`, the last bit set where that was not exact: then rounding to 51 bits or fewer rounds the exact sum."""
+    """Computes `x + y` rounded to odd (last bit set if inexact): rounding it to at most 51 bits rounds the exact
+    sum."""
     total = np.asarray(x + y)
-    # Knuth's sum without error: what the rounded sum lacks.
+    # Knuth's error-free sum: the rounding error of the sum.
     back = total - x
     lack = np.asarray((x - (total - back)) + (y - back))
     inexact = np.isfinite(total) & (lack != 0)
     bits = total.view(np.int64)
-    # Toward zero where the sum was rounded away from it; the bits of a float count up with its magnitude.
+    # Truncate if the sum was rounded away from zero; as integers, the bits of floats are ordered by magnitude.
     truncated = bits - (inexact & ((lack < 0) != (total < 0)))
     return np.asarray(truncated | inexact).view(np.float64)
 
 
 def fused_f32(a: Any, b: Any, c: Any) -> npt.NDArray[np.float32]:
-    """`f32(a * b + c)`, rounded once, of numbers that f32 holds."""
+    """Computes `f32(a * b + c)`, rounded once, for numbers that f32 represents."""
     x, y, z = np.broadcast_arrays(*(np.asarray(value).astype(np.float32).astype(np.float64) for value in (a, b, c)))
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(sum_to_odd(np.asarray(x * y), np.asarray(z)), np.float32)
 
 
-# Sums of floats that everybody finds to the bit: one order, one precision, one rounding.
+# Reproducible sums of floats: one order, one precision, one rounding.
 #
-# The elements are added up in f64, from 0, in ascending row-major order of the reduced axes; the result is rounded
-# once to the type that is computed in. NumPy's own sums are pairwise, in an order that depends on the layout in
-# memory.
+# The elements are added in f64, from 0, in ascending row-major order of the reduced axes; the result is rounded once to
+# the computing type. NumPy's own sums are pairwise, in an order that depends on the memory layout.
 
 _BLOCK = 1 << 18
-"""Elements that are held in f64 at a time."""
+"""The number of elements that are held in f64 at a time."""
 
 
 def ordered_sum(x: Array, axes: tuple[int, ...]) -> Array:
-    """The sums of floats over `axes`, which keep size 1, in the type of `x`."""
-    # A sum from 0 on is never -0, one from the first element on may be.
+    """Returns the sums of floats over `axes`, which keep size 1, in the type of `x`."""
+    # A sum starting from 0 is never -0, one starting from the first element may be.
     return (_accumulated(np.add, x, axes, 0.0) + 0.0).astype(x.dtype)
 
 
 def ordered_product(x: Array, axes: tuple[int, ...]) -> Array:
-    """The products of floats over `axes`, which keep size 1, in the type of `x`; in f64 as sums are."""
+    """Returns the products of floats over `axes`, which keep size 1, in the type of `x`; computed in f64 like sums."""
     return _accumulated(np.multiply, x, axes, 1.0).astype(x.dtype)
 
 
 def ordered_mean(x: Array, axes: tuple[int, ...]) -> Array:
-    """The sums, rounded, over the number of elements; NaN of none."""
+    """Returns the rounded sums over the number of elements; NaN if there are none."""
     count = np.prod([x.shape[axis] for axis in axes], dtype=np.int64)
     return ordered_sum(x, axes) / x.dtype.type(count)
 
@@ -201,7 +202,7 @@ def _accumulated(ufunc: np.ufunc, x: Array, axes: tuple[int, ...], start: float)
         for place in range(rows.shape[1]):
             ufunc(result, rows[:, place], out=result)
     elif rows.size:
-        # A scan takes one element after the other by definition, a reduction in any order.
+        # A scan processes elements in order by definition, a reduction in any order.
         count = max(1, _BLOCK // rows.shape[1])
         for first in range(0, len(rows), count):
             block = rows[first : first + count].astype(np.float64)

@@ -1,4 +1,4 @@
-"""Quantization schemes: how a range becomes a scale and a zero point; binary and ternary weights."""
+"""Quantization schemes, which map a range to a scale and a zero point; binary and ternary weights."""
 
 import re
 from collections.abc import Callable
@@ -14,16 +14,16 @@ from qmlir.arithmetic.arrays import Array, integer_limits
 
 # Scales and zero points from ranges of real values.
 #
-# Smallest and largest values come in, one pair or one for each channel, and a `Grid`: which integers are stored, by
-# which scheme they are placed, by whose rule. Scales and zero points of the same shape go out. Everything is
-# computed in f64, zero points from the f64 scale; the scale is rounded to f32 last, as ONNX Runtime does.
+# The inputs are minima and maxima, a single pair or one per channel, and a `Grid` with the storage, the scheme and the
+# rule. The outputs are scales and zero points of the same shape. All computations are in f64, zero points use the f64
+# scale; the scale is rounded to f32 last, as in ONNX Runtime.
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 SMALLEST_SCALE = float(np.finfo(np.float32).tiny)
-"""A range that asks for a smaller scale is degenerate: below the normal f32 numbers, ratios of scales lose bits."""
+"""The smallest scale: below the normal f32 numbers, ratios of scales lose bits, so smaller ranges are degenerate."""
 
 LARGEST_SCALE = float(np.finfo(np.float32).max)
 
@@ -34,39 +34,39 @@ _STORAGE = re.compile(r"(?P<kind>[iu])(?P<bits>[0-9]{1,2})(?:<(?P<low>-?[0-9]+):
 
 
 class RangeError(ValueError):
-    """A range that no parameters follow from. The caller that catches it adds the name of the value."""
+    """A range without valid parameters. The caller that catches the error adds the name of the value."""
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """How a grid of integers is laid over a range that contains 0; a package adds its own (`Contribution.schemes`)."""
+    """A rule that places a grid of integers on a range containing 0; packages may add more (`Contribution.schemes`)."""
 
     name: str
 
     is_symmetric: bool = False
-    """Whether the zero point depends on the storage alone: 0, or the middle of unsigned storage."""
+    """Whether the zero point depends on the storage only: 0, or the middle of unsigned storage."""
 
     is_power_of_two: bool = False
     """Whether scales are powers of two."""
 
     place: "Callable[[F64, F64, Grid], Parameters] | None" = None
-    """The parameters for the smallest and largest values of ranges, which contain 0; else `parameters` knows them."""
+    """Returns the parameters for minima and maxima of ranges that contain 0; `None` for built-in schemes."""
 
     ASYMMETRIC: ClassVar["Scheme"]
-    """Both ends of the range meet the ends of the storage range; the zero point lies where it has to."""
+    """Maps both ends of the range to the ends of the storage range; the zero point is arbitrary."""
 
     SYMMETRIC: ClassVar["Scheme"]
-    """The zero point is 0, or the middle of unsigned storage."""
+    """Has zero point 0, or the middle of unsigned storage."""
 
     ASYMMETRIC_POW2: ClassVar["Scheme"]
     """The scale of `asymmetric`, rounded up to a power of two."""
 
     SYMMETRIC_POW2: ClassVar["Scheme"]
-    """The scale that both ends of the range fit under, rounded up to a power of two."""
+    """The scale of `symmetric`, rounded up to a power of two."""
 
     @staticmethod
     def parse(name: str) -> "Scheme":
-        """The scheme of a name, the tree's or a package's. Raises `ValueError`, `PackageError` where it is broken."""
+        """Returns the scheme of a name. Raises `ValueError` if it is unknown, and `PackageError` if it is invalid."""
         known = registry.named("schemes")
         if name not in known:
             raise ValueError(f"unknown scheme '{name}' (available: {', '.join(known)})")
@@ -86,37 +86,39 @@ SYMMETRIC_POW2 = Scheme.SYMMETRIC_POW2 = Scheme("symmetric_pow2", is_symmetric=T
 
 
 def scheme_names() -> tuple[str, ...]:
-    """Every scheme, the tree's first."""
+    """Returns the names of all schemes, the built-in ones first."""
     return tuple(registry.named("schemes"))
 
 
 class Arithmetic(StrEnum):
-    """Whose arithmetic is followed where systems differ."""
+    """The system whose arithmetic is followed where systems differ."""
 
     ONNXRUNTIME = "onnxruntime"
-    """`zp = rint(qmin - min / s)`; a symmetric scale is `2 * max|x| / (qmax - qmin)`, zero point in the middle."""
+    """`zp = rint(qmin - min / s)`; a symmetric scale is `2 * max|x| / (qmax - qmin)`, with the zero point in the
+    middle."""
 
     GLOW = "glow"
-    """`chooseQuantizationParams`: the zero point from the end with the smaller error, half-way cases away from zero; a
-    symmetric scale is `max(min / qmin, max / qmax)`; symmetric unsigned storage keeps zero point `qmin` where
-    `min >= 0`; i32 uses a quarter of its range."""
+    """`chooseQuantizationParams`: the zero point comes from the end with the smaller error, ties away from zero; a
+    symmetric scale is `max(min / qmin, max / qmax)`; symmetric unsigned storage has zero point `qmin` if `min >= 0`;
+    i32
+    uses a quarter of its range."""
 
 
 @dataclass(frozen=True)
 class Storage:
-    """Stored integers: 1 to 32 bits, and the limits where they are narrower, as in `i8<-127:127>`."""
+    """A storage of 1 to 32 bits, with its limits if they are narrower, as in `i8<-127:127>`."""
 
     bits: int
     is_signed: bool = True
     limits: tuple[int, int] | None = None
     has_zero: bool = True
-    """Whether 0 is among them: of `binary` it is not, whose type is `i2<-1:1>`."""
+    """Whether 0 is a stored value, which it is not for `binary`, whose type is `i2<-1:1>`."""
 
     BINARY: ClassVar["Storage"]
-    """-1 and 1."""
+    """The storage of -1 and 1."""
 
     TERNARY: ClassVar["Storage"]
-    """-1, 0 and 1."""
+    """The storage of -1, 0 and 1."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.bits <= 32:
@@ -127,7 +129,7 @@ class Storage:
 
     @staticmethod
     def parse(text: str) -> "Storage":
-        """`i8`, `u4`, `i2<-1:1>`, `binary`. Raises `ValueError`."""
+        """Parses `i8`, `u4`, `i2<-1:1>`, `binary`. Raises `ValueError` for other texts."""
         if text == _BINARY:
             return Storage.BINARY
         found = _STORAGE.fullmatch(text.replace(" ", ""))
@@ -160,7 +162,7 @@ class Storage:
 
     @property
     def levels(self) -> int:
-        """How many integers there are."""
+        """The number of stored values."""
         return self.maximum - self.minimum + self.has_zero
 
 
@@ -170,7 +172,7 @@ Storage.BINARY = Storage(2, limits=(-1, 1), has_zero=False)
 
 @dataclass(frozen=True)
 class Grid:
-    """What parameters are chosen for: the stored integers, the scheme and the rule."""
+    """The target of a choice of parameters: storage, scheme and rule."""
 
     storage: Storage
     scheme: Scheme = Scheme.ASYMMETRIC
@@ -179,14 +181,14 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Scales, f64 numbers that are f32 numbers, above 0; and zero points inside the storage range, in their shape."""
+    """Scales, which are positive f32 values stored as f64, and zero points inside the storage range, in one shape."""
 
     scales: F64
     zero_points: I64
 
 
 def _place(bad: Bools) -> str:
-    """Where the first bad channel is, for a message; nothing where there is but one range."""
+    """Returns the index of the first bad channel, for a message; empty for a single range."""
     return f" at index {', '.join(map(str, np.argwhere(bad)[0].tolist()))}" if bad.ndim else ""
 
 
@@ -196,7 +198,7 @@ def _refuse(bad: Bools, low: F64, high: F64, reason: str) -> None:
 
 
 def widened(minimum: npt.ArrayLike, maximum: npt.ArrayLike) -> tuple[F64, F64]:
-    """The ranges as f64 arrays of one shape, each widened to contain 0. Raises `RangeError` where it is none."""
+    """Returns ranges as f64 arrays of one shape, extended to contain 0. Raises `RangeError` for an invalid range."""
     arrays = np.broadcast_arrays(np.asarray(minimum, np.float64), np.asarray(maximum, np.float64))
     low, high = (np.asarray(array, np.float64) for array in arrays)
     _refuse(~(np.isfinite(low) & np.isfinite(high)), low, high, "is not finite")
@@ -205,7 +207,7 @@ def widened(minimum: npt.ArrayLike, maximum: npt.ArrayLike) -> tuple[F64, F64]:
 
 
 def power_of_two_ceiling(scales: npt.ArrayLike) -> F64:
-    """The smallest powers of two that are not below `scales`, exactly; 0 and infinity stay."""
+    """Returns the smallest powers of two that are not below `scales`, exactly; 0 and infinity stay."""
     array = np.asarray(scales, np.float64)
     fraction, exponent = np.frexp(array)
     is_number = np.isfinite(array) & (array > 0)
@@ -214,7 +216,7 @@ def power_of_two_ceiling(scales: npt.ArrayLike) -> F64:
 
 
 def are_powers_of_two(numbers: npt.ArrayLike) -> Bools:
-    """Which of the positive `numbers` are powers of two, exactly; of the same shape."""
+    """Returns a mask of the positive `numbers` that are powers of two, exactly."""
     return np.frexp(np.asarray(numbers))[0] == 0.5
 
 
@@ -226,14 +228,14 @@ def _usable_limits(grid: Grid) -> tuple[int, int]:
 
 
 def symmetric_zero_point(storage: Storage) -> int:
-    """0, or where that is not stored the nearest to it; the middle of unsigned storage, half-way cases to even."""
+    """Returns 0, or the stored value nearest to it; the middle of unsigned storage, ties to even."""
     if storage.is_signed:
         return min(max(0, storage.minimum), storage.maximum)
     return round((storage.minimum + storage.maximum) / 2)
 
 
 def _steps_needed(reach: F64, steps: int) -> F64:
-    """The scale at which `steps` reach as far as the range does; infinity where there is no step."""
+    """Returns the scale at which `steps` cover `reach`; infinity if there are no steps."""
     return reach / steps if steps else np.where(reach > 0, np.inf, 0.0)
 
 
@@ -243,7 +245,7 @@ def _symmetric_scales(low: F64, high: F64, zero_point: int, limits: tuple[int, i
     if abs(below - above) > 1:
         _refuse(np.isinf(covering), low, high, "lies on the side of 0 that the storage cannot represent")
         return covering
-    # With a step more on one side, half a step of clipping is spread over both: ONNX Runtime's formula.
+    # If one side has one step more, half a step of clipping is spread over both: ONNX Runtime's formula.
     spread = np.maximum(-low, high) / ((limits[1] - limits[0]) / 2)
     if grid.rule is Arithmetic.ONNXRUNTIME and not grid.scheme.is_power_of_two:
         return spread
@@ -266,7 +268,7 @@ def _zero_points(low: F64, high: F64, scales: F64, limits: tuple[int, int], grid
 
 
 def _placed(low: F64, high: F64, grid: Grid, place: Callable[[F64, F64, Grid], Parameters]) -> Parameters:
-    """The parameters that the function of a scheme gives, checked against what the scheme declares."""
+    """Calls a scheme's function, and checks its parameters against the scheme's declaration."""
     storage, scheme = grid.storage, grid.scheme
     known = registry.named("schemes")[scheme.name]
     chosen = known.call(place, low, high, grid)
@@ -296,14 +298,15 @@ def _placed(low: F64, high: F64, grid: Grid, place: Callable[[F64, F64, Grid], P
 
 
 def parameters(minimum: npt.ArrayLike, maximum: npt.ArrayLike, grid: Grid) -> Parameters:
-    """The parameters of `grid` for each range; `minimum` and `maximum` broadcast, as `[]` or `[channels]`.
+    """Returns the parameters of `grid` for each range; `minimum` and `maximum` broadcast, as `[]` or `[channels]`.
 
-    Each range is widened to contain 0. Every value of the range is then represented to within half a step (plus
-    `(qmax - qmin) * 2^-24` steps from rounding the scale to f32, which 16 bits and less do not notice). Where the range
-    is so small that its scale would be below the normal f32 numbers, the scale is 1 and the zero point 0, or what lies
-    nearest to it; a symmetric scheme keeps its zero point, so that all channels of unsigned weights share it.
+    Each range is extended to contain 0. Every value in it is then represented within half a step (plus
+    `(qmax - qmin) * 2^-24` steps from rounding the scale to f32, which is negligible for at most 16 bits). If a range
+    is so small that its scale would be below the normal f32 numbers, the scale is 1 and the zero point 0, or the
+    nearest
+    value; a symmetric scheme keeps its zero point, so that all channels of unsigned weights share it.
 
-    Raises `RangeError` where a range is not finite, descends, or needs a scale that no f32 holds.
+    Raises `RangeError` if a range is not finite, descends, or needs a scale that overflows f32.
     """
     low, high = widened(minimum, maximum)
     if grid.scheme.place is not None:
@@ -335,30 +338,31 @@ def parameters(minimum: npt.ArrayLike, maximum: npt.ArrayLike, grid: Grid) -> Pa
 
 
 def represented(chosen: Parameters, storage: Storage) -> tuple[F64, F64]:
-    """The smallest and the largest real value of a grid, `scale * (qmin - zero_point)` and so on, in f64."""
+    """Returns the smallest and largest real value of a grid, such as `scale * (qmin - zero_point)`, in f64."""
     steps = (limit - chosen.zero_points for limit in (storage.minimum, storage.maximum))
     low, high = (chosen.scales * each for each in steps)
     return low, high
 
 
-# Scales of the least squared error for ternary weights, `a * {-1, 0, 1}`, and for binary ones, `a * {-1, 1}`.
+# Least-squares scales for ternary weights, `a * {-1, 0, 1}`, and for binary ones, `a * {-1, 1}`.
 #
 # With weights `w` and codes `t`, the error `sum (w - a t)^2` is `sum w^2 - 2 a P + a^2 k`, where `k` codes are not 0
-# and `P` is the sum of `|w|` there. Of binary weights all `k` are there, so `a = P / k`, the mean of `|w|`
-# (Rastegari et al., XNOR-Net, 2016). For ternary ones `a = P / k` leaves `sum w^2 - P^2 / k`, and the best `k` are
-# the largest: `P` is a prefix sum of the sorted `|w|`, and the largest `P^2 / k` is the optimum that Li et al.
-# (Ternary Weight Networks, 2016) approximate by a threshold. There the nearest codes are those of these `k`: were
-# one below `a / 2` among them, or one above it left out, `P^2 / k` would be larger without it, or with it.
+# and `P` is the sum of `|w|` over these. For binary weights `k` is their number, so `a = P / k`, the mean of `|w|`
+# (Rastegari et al., XNOR-Net, 2016). For ternary ones `a = P / k` leaves `sum w^2 - P^2 / k`, and the best `k` weights
+# are the largest: `P` is a prefix sum of the sorted `|w|`, and the largest `P^2 / k` is the optimum that Li et al.
+# (Ternary Weight Networks, 2016) approximate by a threshold. At the optimum, exactly these `k` weights have a nonzero
+# nearest code: if one of them were below `a / 2`, or another one above it, removing or adding it would increase
+# `P^2 / k`.
 
 _ELEMENTS = 1 << 22
-"""Weights that are sorted at a time, in whole rows."""
+"""The number of weights that are sorted at a time, in whole rows."""
 
 _POWERS = 24
-"""Powers of two below the largest weight that may be best: below, even `2^22` weights gain less than the largest."""
+"""The range of candidate powers of two below the largest weight: lower ones cannot win, even with `2^22` weights."""
 
 
 def ternary_scales(rows: npt.NDArray[np.float32], *, is_power_of_two: bool = False) -> F64:
-    """The best scale of the ternary codes of each row, `[rows]` of `[rows, weights]`; 0 where all are 0."""
+    """Returns the best scale of the ternary codes of each row, `[rows]` for `[rows, weights]`; 0 for zero rows."""
     count = max(_ELEMENTS // max(rows.shape[1], 1), 1)
     best = _best_power if is_power_of_two else _best_mean
     parts = [best(*_sorted(rows[first : first + count])) for first in range(0, len(rows), count)]
@@ -366,7 +370,7 @@ def ternary_scales(rows: npt.NDArray[np.float32], *, is_power_of_two: bool = Fal
 
 
 def binary_scales(rows: npt.NDArray[np.float32], *, is_power_of_two: bool = False) -> F64:
-    """The best scale of the signs of each row, `[rows]` of `[rows, weights]`; 0 where all are 0."""
+    """Returns the best scale of the signs of each row, `[rows]` for `[rows, weights]`; 0 for zero rows."""
     means = np.abs(rows).mean(axis=1, dtype=np.float64)
     if not is_power_of_two:
         return means
@@ -375,7 +379,7 @@ def binary_scales(rows: npt.NDArray[np.float32], *, is_power_of_two: bool = Fals
 
 
 def _sorted(rows: npt.NDArray[np.float32]) -> tuple[F64, F64]:
-    """Magnitudes, the largest first, and the sums of the first ones."""
+    """Returns magnitudes in descending order, and their prefix sums."""
     magnitudes = -np.sort(-np.abs(rows), axis=1).astype(np.float64)
     return magnitudes, np.cumsum(magnitudes, axis=1)
 
@@ -402,11 +406,11 @@ def _best_power(magnitudes: F64, sums: F64) -> F64:
 
 
 def signs(weights: Array) -> Array:
-    """-1 below 0, and 1 elsewhere."""
+    """Returns -1 for negative weights and 1 for all others."""
     found: Array = np.where(weights < 0, -1, 1).astype(weights.dtype)
     return found
 
 
 def beyond_zero(weights: Array, scales: Array) -> Array:
-    """`weights` with magnitudes of at least `scales`, which the nearest codes other than 0 are of."""
+    """Returns `weights` with magnitudes raised to at least `scales`, so that no nearest code is 0."""
     return signs(weights) * np.maximum(np.abs(weights), scales.astype(weights.dtype))

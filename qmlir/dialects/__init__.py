@@ -1,4 +1,4 @@
-"""The dialects, one package each, and how a dialect finds the operations that its files define."""
+"""The dialects, one package each, and the lookup of the operations that a dialect's modules define."""
 
 from types import ModuleType
 
@@ -7,7 +7,7 @@ from xdsl.irdl import IRDLOperation
 
 
 def operations_in(*modules: ModuleType) -> list[type[Operation]]:
-    """The operations that `modules` define, in the order of the files; an abstract base has no name and is left out."""
+    """Returns the operations that `modules` define, in file order; abstract bases, which have no name, are skipped."""
     return [
         each
         for module in modules

@@ -1,4 +1,4 @@
-"""How expectations are checked: a failure names the operation, the first element that differs, and how many do."""
+"""Evaluation of assertions: a failure names the operation, the first element that differs, and their number."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The `kernel` dialect: the structured integer and float computations of the CPU target, everything in the open."""
+"""The `kernel` dialect: structured integer and float computations of the CPU target, with explicit parameters."""
 
 from xdsl.ir import Dialect
 

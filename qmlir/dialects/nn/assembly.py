@@ -1,10 +1,10 @@
-"""The one assembly format of all `nn` operations.
+"""The common assembly format of all `nn` operations.
 
     %y = nn.conv %x, %w, %b {strides = [2, 2]} : (tensor<…>, tensor<…>, tensor<…>) -> tensor<…> {origin = "conv1"}
 
-Operands in the order of the definition, `_` for an optional one that is left out before one that is there; the
-properties that differ from their defaults, with integers, lists, strings, floats and flags written plainly; one type
-where all types are equal, the function type otherwise; then the discardable attributes, provenance among them.
+The format lists the operands in the order of the definition, with `_` for an omitted optional one before a present one;
+the properties that differ from their defaults, with plain integers, lists, strings, floats and flags; a single type if
+all types are equal, and otherwise the function type; then the discardable attributes, including provenance.
 """
 
 import math
@@ -60,18 +60,18 @@ def _print_operands(op: IRDLOperation, printer: Printer) -> None:
 
 
 def _float_text(number: float) -> str:
-    """The shortest text that reads back as the same f32."""
+    """Returns the shortest text that round-trips as f32."""
     text = repr(float(str(np.float32(number))))
     return text if "." in text else text.replace("e", ".0e")
 
 
 def _is_plain(numbers: Sequence[float]) -> bool:
-    """Whether a list of floats reads back as one: it must not be empty, nor hold what no decimal gives."""
+    """Whether a list of floats round-trips: it must be nonempty and finite."""
     return bool(numbers) and all(map(math.isfinite, numbers))
 
 
 def print_value(printer: Printer, value: Attribute) -> None:
-    """Print a property plainly where `parse_value` reads it back as the same attribute."""
+    """Prints a property in plain form if `parse_value` restores the same attribute."""
     match value:
         case IntegerAttr() if value.type == i1:
             printer.print_string("true" if value.value.data else "false")
@@ -97,7 +97,7 @@ def _parse_entry(parser: Parser) -> str | int | float:
 
 
 def _list_attribute(entries: Sequence[str | int | float], parser: Parser) -> Attribute:
-    """A list of strings, of i64, or of f32 where one of its numbers is written as a float."""
+    """Returns a list attribute of strings, of i64, or of f32 if one of its numbers is written as a float."""
     texts = [entry for entry in entries if isinstance(entry, str)]
     numbers = [entry for entry in entries if not isinstance(entry, str)]
     if texts and numbers:
@@ -110,7 +110,7 @@ def _list_attribute(entries: Sequence[str | int | float], parser: Parser) -> Att
 
 
 def parse_value(parser: Parser) -> Attribute:
-    """Parse a property: `true`, `3`, `0.5`, `"text"`, `[1, 2]`, `["a", "b"]`, or any attribute."""
+    """Parses a property: `true`, `3`, `0.5`, `"text"`, `[1, 2]`, `["a", "b"]`, or any attribute."""
     if (flag := parser.parse_optional_boolean()) is not None:
         return BoolAttr.from_bool(flag)
     entries = parser.parse_optional_comma_separated_list(Parser.Delimiter.SQUARE, lambda: _parse_entry(parser))
@@ -150,7 +150,7 @@ def _print_properties(op: IRDLOperation, printer: Printer) -> None:
 
 
 def print_operation(op: IRDLOperation, printer: Printer) -> None:
-    """Print `op` after its name in the format of this module."""
+    """Prints `op` after its name in the format of this module."""
     _print_operands(op, printer)
     _print_properties(op, printer)
     printer.print_string(" : ")
@@ -201,7 +201,7 @@ def _parse_properties(parser: Parser, definition: OpDef) -> dict[str, Attribute]
 
 
 def _parse_types(parser: Parser, count: int) -> FunctionType:
-    """The function type, or one type for `count` operands and the one result (`x N` for N results)."""
+    """Parses the function type, or one type for `count` operands and the only result (`x N` for N results)."""
     type_ = parser.parse_type()
     if isinstance(type_, FunctionType):
         return type_
@@ -210,7 +210,7 @@ def _parse_types(parser: Parser, count: int) -> FunctionType:
 
 
 def _segments(parser: Parser, definition: OpDef, slots: Sequence[object | None], position: int) -> list[int]:
-    """How many of the written operands belong to each operand definition."""
+    """Returns the number of written operands that belong to each operand definition."""
     definitions = [operand for _, operand in definition.operands]
     spare = len(slots) - sum(1 for operand in definitions if not isinstance(operand, VariadicDef))
     sizes: list[int] = []
@@ -235,7 +235,7 @@ def _segments(parser: Parser, definition: OpDef, slots: Sequence[object | None],
 
 
 def parse_operation(cls: type[OperationT], parser: Parser) -> OperationT:
-    """Parse what `print_operation` prints."""
+    """Parses the format that `print_operation` prints."""
     definition = cls.get_irdl_definition()
     position = parser.pos
     slots = _parse_operands(parser)

@@ -1,4 +1,4 @@
-"""Building an `nn` operation from its operands and plain Python properties; its result types are inferred."""
+"""Builder of `nn` operations from operands and plain Python properties, with inferred result types."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -25,11 +25,12 @@ Operand = SSAValue | Sequence[SSAValue] | None
 NnOpT = TypeVar("NnOpT", bound=NnOp)
 
 UNKNOWN_TYPE = TensorType(f32, [])
-"""What stands for a result type that only inference can tell."""
+"""A placeholder for a result type that will be inferred."""
 
 
 def property_attribute(value: Any) -> Attribute:
-    """The attribute of a property: an i64, an f32, a flag, a string, a list of i64 or of f32, or `value` as it is."""
+    """Returns the attribute of a property: an i64, f32, flag, string, list of i64 or f32, or `value` if it is an
+    attribute."""
     match value:
         case Attribute():
             return value
@@ -49,7 +50,7 @@ def property_attribute(value: Any) -> Attribute:
 
 
 def _merged(inferred: AnyTensor, hint: AnyTensor | None) -> AnyTensor:
-    """The inferred type, with sizes that only the hint knows."""
+    """Returns the inferred type, with its dynamic sizes filled in from the hint."""
     if hint is None or hint == UNKNOWN_TYPE or len(hint.get_shape()) != len(inferred.get_shape()):
         return inferred
     sizes = [
@@ -67,11 +68,11 @@ def build(
     result_types: Sequence[AnyTensor] | None = None,
     results: int = 1,
 ) -> NnOpT:
-    """Build `operation` and infer its result types. Raises `VerifyException` where the operands do not go together.
+    """Builds `operation` and infers its result types. Raises `VerifyException` if the operands don't match.
 
-    A property whose value is an SSA value becomes the operand `<name>_value`; one that is `None` is left out.
-    `result_types` are needed where the operation takes its element type or shape from them; elsewhere they fill in
-    sizes that inference leaves open. `results` is the number of results of a variadic definition.
+    A property whose value is an SSA value becomes the operand `<name>_value`; one that is `None` is omitted.
+    `result_types` are required if the operation takes its element type or shape from them; otherwise they fill in
+    sizes that inference leaves dynamic. `results` is the number of results of a variadic definition.
     """
     definition = operation.get_irdl_definition()
     by_name = dict(zip((name for name, _ in definition.operands), operands, strict=False))
@@ -85,7 +86,7 @@ def build(
     for name, kind in definition.operands:
         value = by_name.get(name)
         values = [] if value is None else [value] if isinstance(value, SSAValue) else list(value)
-        # xDSL takes a list where the number of values is open, also for an optional operand.
+        # xDSL expects a list if the number of values is variable, also for an optional operand.
         grouped.append(values if isinstance(kind, VariadicDef) else next(iter(values), None))
     hints = list(result_types or ())
     flat: list[Any] = []

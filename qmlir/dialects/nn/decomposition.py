@@ -22,14 +22,14 @@ from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of, tensor
 from qmlir.ir.decomposition import COMPONENTS, Parts
 from qmlir.text.elements import dense_dtype
 
-# What parts of several families take: scalar constants, parameters for each channel, casts, one rounding.
+# Building blocks of decompositions: scalar constants, per-channel parameters, casts, single rounding.
 
 Results = Sequence[SSAValue] | None
 Decompose = Callable[..., Results]
 
 
 def scalar(parts: Parts, role: str, value: float, like: SSAValue) -> SSAValue:
-    """A rank-0 constant of the plain element type of `like`."""
+    """Returns a rank-0 constant of the plain element type of `like`."""
     element: Attribute = plain_type(element_of(like))
     dtype = dense_dtype(element)
     assert dtype is not None
@@ -37,7 +37,7 @@ def scalar(parts: Parts, role: str, value: float, like: SSAValue) -> SSAValue:
 
 
 def per_channel(parts: Parts, role: str, value: SSAValue, rank: int) -> SSAValue:
-    """`[C]` as `[C, 1, …]`, which broadcasts along the axes after the channels."""
+    """Reshapes `[C]` to `[C, 1, …]`, which broadcasts along the axes after the channels."""
     if rank == 2:
         return value
     shape = (*shape_of(value), *(1,) * (rank - 2))
@@ -45,16 +45,16 @@ def per_channel(parts: Parts, role: str, value: SSAValue, rank: int) -> SSAValue
 
 
 def cast(parts: Parts, role: str, value: SSAValue, element: Attribute) -> SSAValue:
-    """`value` with elements of the plain type `element`; itself where it has them."""
+    """Casts `value` to the plain element type `element`, if necessary."""
     if plain_type(element_of(value)) == element:
         return value
     return parts.add(role, build(CastOp, [value], result_types=[TensorType(element, shape_of(value))])).result
 
 
 def rounded_once(decomposition: Decompose) -> Decompose:
-    """The decomposition of an operation that computes f16 and bf16 in f32, and rounds its results once.
+    """Wraps the decomposition of an operation that computes f16 and bf16 in f32, and rounds its results once.
 
-    For these types the parts are the operation itself on f32, between casts.
+    For these types the part is the operation itself on f32, between casts.
     """
 
     def decompose(op: Operation, parts: Parts) -> Results:
@@ -81,26 +81,27 @@ def _is_short(value: SSAValue) -> bool:
 
 # The types of the parts of a composite: given by its property `components`, or implied.
 #
-# A part that gives a result of the composite has the type of that result. A part that only moves values has the type
-# that follows from its operands, and the sum of products before a bias is the accumulator: 32 bits, zero point 0,
-# scale `f32(s_x * s_w)`, which is what a contraction with a bias adds up without being told. Where 32 bits do not
-# hold every sum, nothing is implied: without a given type such a composite stays whole. Every other part of a
-# quantized composite has the type that `components` gives for its role, a constant as the integers that it is
-# quantized to, or already holds; a key `softmax/max` is for the part `max` of the part `softmax`.
+# A part that defines a result of the composite has the type of that result. A part that only moves values has the type
+# that follows from its operands. The sum of products before a bias is the accumulator: 32 bits, zero point 0,
+# scale `f32(s_x * s_w)`, which is the default of a contraction with a bias. If 32 bits don't hold every sum, nothing is
+# implied: without a given type such a composite stays whole. Every other part of a quantized composite has the type
+# that
+# `components` gives for its role; a constant has the integers that it is quantized to, or already holds. A key
+# `softmax/max` refers to the part `max` of the part `softmax`.
 
 IMPLIED = (FullyConnectedOp, ConvOp, ConvTransposeOp)
-"""Composites whose quantized parts have types that follow from the operands: `components` may be left out."""
+"""Composites whose quantized parts have types that follow from the operands, so that `components` is optional."""
 
 Components = Mapping[str, Attribute]
 
 
 def is_quantized(op: NnOp) -> bool:
-    """Whether the data of an operation are quantized."""
+    """Whether the data of an operation is quantized."""
     return any(kind_of(element_of(value)) is Kind.QUANTIZED for value in op.data_operands())
 
 
 def implied_element(part: NnOp) -> Attribute | None:
-    """The element type of the results of a part that needs none told; `None` where its parameters are free."""
+    """Returns the implied element type of a part's results; `None` if its parameters are free."""
     if isinstance(part, ConstantOp):
         element = element_of(part.result)
         return None if kind_of(element) in (Kind.FLOAT, Kind.QUANTIZED) else element
@@ -111,7 +112,7 @@ def implied_element(part: NnOp) -> Attribute | None:
 
 
 def set_element(part: NnOp, element: Attribute) -> None:
-    """Give the results of a part elements of another type; a float constant becomes the integers of a quantized one."""
+    """Sets the element type of a part's results; quantizes a float constant if the type is quantized."""
     is_float = isinstance(part, ConstantOp) and kind_of(element_of(part.result)) is Kind.FLOAT
     if isinstance(part, ConstantOp) and is_float and isinstance(element, UniformQuantizedType):
         type_: AnyTensor = TensorType(element, shape_of(part.result))
@@ -124,14 +125,14 @@ def set_element(part: NnOp, element: Attribute) -> None:
 
 
 def _set_nested(part: NnOp, role: str, components: Components) -> None:
-    """Give a part that is a composite itself the types of its own parts."""
+    """Sets the types of the parts of a part that is itself a composite."""
     nested = {key.removeprefix(f"{role}/"): type_ for key, type_ in components.items() if key.startswith(f"{role}/")}
     if nested and COMPONENTS in type(part).get_irdl_definition().properties:
         part.properties[COMPONENTS] = DictionaryAttr(nested)
 
 
 def result_indices(op: Operation, results: Sequence[SSAValue]) -> dict[Operation, int]:
-    """The parts that give results of `op`, each with the number of the first that it gives."""
+    """Returns the parts that define results of `op`, each with the index of the first of these."""
     found: dict[Operation, int] = {}
     for index, value in enumerate(results):
         if isinstance(value, OpResult):
@@ -140,7 +141,8 @@ def result_indices(op: Operation, results: Sequence[SSAValue]) -> dict[Operation
 
 
 def assign_elements(op: NnOp, parts: Parts, giving: Mapping[Operation, Attribute]) -> bool:
-    """Give every part of `op` its type, those of `giving` theirs; `False` where the type of one is not known."""
+    """Sets the types of all parts of `op`, those in `giving` to the given ones; returns `False` if a type is
+    unknown."""
     components = components_of(op)
     exact = is_quantized(op)
     roles = set(parts.roles)
@@ -165,7 +167,7 @@ def assign_elements(op: NnOp, parts: Parts, giving: Mapping[Operation, Attribute
 
 
 def _assign(op: NnOp, parts: Parts, results: Sequence[SSAValue]) -> Results:
-    """Give every part its type; the results with theirs, `None` where a type is not known."""
+    """Sets the types of all parts and returns the typed results; `None` if a type is unknown."""
     giving = {part: element_of(op.results[index]) for part, index in result_indices(op, results).items()}
     if not assign_elements(op, parts, giving):
         return None
@@ -173,7 +175,8 @@ def _assign(op: NnOp, parts: Parts, results: Sequence[SSAValue]) -> Results:
 
 
 def _typed(value: SSAValue, type_: Attribute) -> SSAValue:
-    """The result that `value` is now (a new type makes a new one), with what the composite knows of its shape."""
+    """Returns the current result for `value` (a new type creates a new result), with the composite's shape
+    information."""
     if not isinstance(value, OpResult):
         return value
     current = value.op.results[value.index]
@@ -187,13 +190,13 @@ def _typed(value: SSAValue, type_: Attribute) -> SSAValue:
 
 
 def components_of(op: Operation) -> Components:
-    """The types that an operation gives for its parts, by role."""
+    """Returns the types that an operation gives for its parts, by role."""
     attribute = op.properties.get(COMPONENTS)
     return attribute.data if isinstance(attribute, DictionaryAttr) else {}
 
 
 def with_types(decomposition: Decompose) -> Callable[..., Results]:
-    """The decomposition, its parts given their types; `None` where the types of some are not known."""
+    """Wraps a decomposition to set the types of its parts; it returns `None` if some types are unknown."""
 
     def decompose(op: NnOp, parts: Parts) -> Results:
         kinds = {kind_of(element_of(value)) for value in op.data_operands()}

@@ -1,4 +1,4 @@
-"""The composites of `nn` and their parts, each with the role that profiles and rules name: one table a family."""
+"""The composites of `nn` and their decompositions, with roles that profiles and rules use: one table per family."""
 
 from xdsl.ir import Operation
 
@@ -14,7 +14,7 @@ from qmlir.dialects.nn.training import decompose as training
 from qmlir.ir.decomposition import Decomposition
 
 _IN_STAGES = (*softmax.COMPOSITES, *normalization.IN_STAGES, *attention.COMPOSITES, *dynamic.COMPOSITES)
-"""ONNX defines these in steps, or in two stages, each of which rounds."""
+"""Composites that ONNX defines in steps, or in two stages, each of which rounds."""
 
 DECOMPOSITIONS: dict[type[Operation], Decomposition] = {
     operation: with_types(decomposition if operation in _IN_STAGES else rounded_once(decomposition))

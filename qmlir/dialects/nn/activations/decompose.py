@@ -1,6 +1,6 @@
-"""Activation functions that are made of others.
+"""Decompositions of activation functions into other operations.
 
-`nn.elu` and `nn.softplus` stay whole: spelled out with exponentials they would overflow, or lose all digits near 0.
+`nn.elu` and `nn.softplus` stay whole: in terms of exponentials they would overflow, or lose all digits near 0.
 """
 
 import math
@@ -27,7 +27,7 @@ from qmlir.ir.decomposition import Parts
 
 
 def _hard_sigmoid(op: HardSigmoidOp, parts: Parts) -> Results:
-    """`clip(alpha * x + beta, 0, 1)`."""
+    """Decomposes to `clip(alpha * x + beta, 0, 1)`."""
     x = op.input
     sloped = parts.add("mul", MulOp(x, scalar(parts, "alpha", op.alpha.value.data, x))).result
     shifted = parts.add("add", AddOp(sloped, scalar(parts, "beta", op.beta.value.data, x))).result
@@ -35,7 +35,7 @@ def _hard_sigmoid(op: HardSigmoidOp, parts: Parts) -> Results:
 
 
 def _hard_swish(op: HardSwishOp, parts: Parts) -> Results:
-    """`x * clip(x / 6 + 1 / 2, 0, 1)`."""
+    """Decomposes to `x * clip(x / 6 + 1 / 2, 0, 1)`."""
     sixth = parts.add("mul", MulOp(op.input, scalar(parts, "sixth", 1 / 6, op.input))).result
     shifted = parts.add("add", AddOp(sixth, scalar(parts, "half", 0.5, op.input))).result
     gate = parts.add("gate", ClipOp.between(shifted, 0.0, 1.0)).result
@@ -43,26 +43,27 @@ def _hard_swish(op: HardSwishOp, parts: Parts) -> Results:
 
 
 def _swish(op: SwishOp, parts: Parts) -> Results:
-    """`x * sigmoid(alpha * x)`."""
+    """Decomposes to `x * sigmoid(alpha * x)`."""
     x, alpha = op.input, op.alpha.value.data
     argument = x if alpha == 1 else parts.add("mul", MulOp(x, scalar(parts, "alpha", alpha, x))).result
     return [parts.add("product", MulOp(x, parts.add("sigmoid", SigmoidOp(argument)).result)).result]
 
 
 def _mish(op: MishOp, parts: Parts) -> Results:
-    """`x * tanh(softplus(x))`."""
+    """Decomposes to `x * tanh(softplus(x))`."""
     curve = parts.add("tanh", TanhOp(parts.add("softplus", SoftplusOp(op.input)).result)).result
     return [parts.add("product", MulOp(op.input, curve)).result]
 
 
 def _selu(op: SeluOp, parts: Parts) -> Results:
-    """`gamma * elu(x)`."""
+    """Decomposes to `gamma * elu(x)`."""
     curve = parts.add("elu", build(EluOp, [op.input], {"alpha": op.alpha})).result
     return [parts.add("mul", MulOp(curve, scalar(parts, "gamma", op.gamma.value.data, op.input))).result]
 
 
 def _celu(op: CeluOp, parts: Parts) -> Results:
-    """`alpha * elu(x / alpha)` for `x` below 0, `x` from 0 up: a quotient times its divisor may be another number."""
+    """Decomposes to `alpha * elu(x / alpha)` for `x < 0`, `x` otherwise, since `x / alpha * alpha` may differ from
+    `x`."""
     x, alpha = op.input, op.alpha.value.data
     if alpha <= 0:
         return None
@@ -76,7 +77,7 @@ def _celu(op: CeluOp, parts: Parts) -> Results:
 
 
 def _gelu(op: GeluOp, parts: Parts) -> Results:
-    """`x / 2 * (1 + erf(x / sqrt(2)))`, or `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`."""
+    """Decomposes to `x / 2 * (1 + erf(x / sqrt(2)))`, or `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`."""
     x = op.input
     if op.tanh_approximation.value.data:
         square = parts.add("square", MulOp(x, x)).result

@@ -1,6 +1,6 @@
-"""Gradients of activation functions. Where two lines meet, the gradient is torch's: that of the lower side.
+"""Gradients of activation functions. At a corner, the gradient is that of the lower side, as in torch.
 
-So `relu` has 0 at 0, `leaky_relu` its slope; of ONNX's hard sigmoid, both corners have 0.
+For example, `relu` has gradient 0 at 0, and `leaky_relu` its slope; ONNX's hard sigmoid has 0 at both corners.
 """
 
 import math
@@ -14,7 +14,7 @@ from qmlir.dialects.nn.terms import Term
 
 
 def _elu(g: Term, x: Term, alpha: float, scale: float = 1.0, rate: float = 1.0) -> Term:
-    """Of `scale x` above 0, `scale alpha (e^(rate x) - 1)` below."""
+    """The gradient of `scale x` for `x > 0`, `scale alpha (e^(rate x) - 1)` otherwise."""
     above = g if scale == 1 else g * scale
     return above.where(x > 0.0, g * (x * rate).apply(ExpOp) * (scale * alpha * rate))
 
@@ -34,13 +34,13 @@ def _hard_swish(g: Term, x: Term, y: Term) -> Term:
 
 
 def _swish(g: Term, x: Term, y: Term, alpha: float) -> Term:
-    """`s + alpha x s (1 - s)` with `s = sigmoid(alpha x)`."""
+    """The gradient is `s + alpha x s (1 - s)` with `s = sigmoid(alpha x)`."""
     s = (x * alpha).apply(ops.SigmoidOp)
     return g * (s + y * (1.0 - s) * alpha)
 
 
 def _mish(g: Term, x: Term, y: Term) -> Term:
-    """`t + x (1 - t^2) sigmoid(x)` with `t = tanh(softplus(x))`."""
+    """The gradient is `t + x (1 - t^2) sigmoid(x)` with `t = tanh(softplus(x))`."""
     t = x.apply(ops.SoftplusOp).apply(ops.TanhOp)
     return g * (t + x * (1.0 - t * t) * x.apply(ops.SigmoidOp))
 
@@ -51,7 +51,7 @@ def _softsign(g: Term, x: Term, y: Term) -> Term:
 
 
 def _gelu(at: Backward, op: ops.GeluOp, gradient: SSAValue) -> Gradients:
-    """`Phi(x) + x phi(x)`, or the derivative of the approximation."""
+    """The gradient is `Phi(x) + x phi(x)`, or the derivative of the approximation."""
 
     def exact(g: Term, x: Term, y: Term) -> Term:
         density = (x * x * -0.5).apply(ExpOp) * (1 / math.sqrt(2 * math.pi))

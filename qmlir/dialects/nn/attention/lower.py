@@ -1,6 +1,6 @@
-"""Attention in all its forms and rotary embedding, as `nn` operations on plain values, which are lowered in turn.
+"""Lowering of attention and rotary embedding to `nn` operations on plain values, which are lowered in turn.
 
-Heads that share their keys are rows of one matrix product: `[B, Hk, Hq / Hk * S, D]` by `[B, Hk, T, D]`.
+Heads that share keys are rows of one matrix product: `[B, Hk, Hq / Hk * S, D]` by `[B, Hk, T, D]`.
 """
 
 import math
@@ -28,37 +28,37 @@ from qmlir.text.elements import dense_dtype
 
 @dataclass(frozen=True)
 class _Attention:
-    """An attention on its way: where to build, and the plain float type of its steps."""
+    """An attention that is being lowered: the insertion point, and the plain float type of its steps."""
 
     op: ops.AttentionOp
     at: Lowering
     element: AnyFloat
 
     def number(self, value: float) -> SSAValue:
-        """A scalar of the type of the steps."""
+        """Returns a scalar of the type of the steps."""
         dtype = dense_dtype(self.element)
         assert dtype is not None
         return self.at.constant(np.asarray(value, dtype), self.element)
 
     def converted(self, value: SSAValue, element: Attribute) -> SSAValue:
-        """`value` with elements of another type."""
+        """Casts `value` to another element type."""
         if element_of(value) == element:
             return value
         type_ = TensorType(element, shape_of(value))
         return self.at.insert(build(CastOp, [value], result_types=[type_]))
 
     def behind(self, past: SSAValue | None, new: SSAValue) -> SSAValue:
-        """What was there before, and then `new`, along the sequence."""
+        """Concatenates `past` and `new` along the sequence."""
         own = self.at.value(new)
         return own if past is None else self.at.concat([self.at.value(past), own], 2)
 
     def by_keys(self, value: SSAValue, heads: int) -> SSAValue:
-        """`[B, Hq, S, …]` with the queries of all heads that share their keys in one matrix."""
+        """Reshapes `[B, Hq, S, …]` so that the queries of all heads that share keys are rows of one matrix."""
         batch, own, rows, columns = shape_of(value)
         return self.at.reshape(value, (batch, heads, own * rows // max(heads, 1), columns))
 
     def capped(self, scores: SSAValue) -> SSAValue:
-        """`cap * tanh(x / cap)`."""
+        """Computes `cap * tanh(x / cap)`."""
         at, cap = self.at, self.op.softcap.value.data
         if not cap:
             return scores
@@ -66,7 +66,7 @@ class _Attention:
         return at.insert(MulOp(at.insert(TanhOp(at.insert(DivOp(scores, limit)))), limit))
 
     def bias(self, scores: Sequence[int]) -> SSAValue | None:
-        """What is added to the scores, minus infinity for masked keys; `None` where nothing is."""
+        """Returns the bias of the scores, minus infinity for masked keys; `None` if there is none."""
         op, at = self.op, self.at
         has_window = op.left_window.value.data >= 0 or op.right_window.value.data >= 0
         position_bias = None
@@ -83,7 +83,7 @@ class _Attention:
         return mask if position_bias is None else at.insert(AddOp(position_bias, mask))
 
     def _position_bias(self, scores: Sequence[int]) -> SSAValue:
-        """Where causality, windows and lengths mask a key: `[B or 1, 1, S, T]`, 0 and minus infinity."""
+        """Returns the bias from causality, windows and lengths, `[B or 1, 1, S, T]`: 0 and minus infinity."""
         op, at = self.op, self.at
         batch, _, queries, keys = scores
         left, right = op.left_window.value.data, op.right_window.value.data
@@ -115,7 +115,7 @@ class _Attention:
         return at.generic([], [output], body)[0]
 
     def weights(self, biased: SSAValue, bias: SSAValue | None) -> SSAValue:
-        """The softmax of the scores, 0 for a query whose keys are all masked."""
+        """Computes the softmax of the scores; 0 for a query whose keys are all masked."""
         at, precision = self.at, self.op.softmax_precision
         staged = self.converted(biased, self.element if precision is None else precision)
         probabilities = self.converted(at.insert(build(SoftmaxOp, [staged])), self.element)
@@ -146,7 +146,7 @@ def _attention(op: ops.AttentionOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def _rotary_embedding(op: ops.RotaryEmbeddingOp, at: Lowering) -> Sequence[SSAValue]:
-    """Both halves of the pairs are slices; the turned ones are put back where they were."""
+    """Slices both halves of the pairs, rotates them, and inserts the results at their positions."""
     value = at.value(op.input)
     batch, heads, sequence, head_size = shape_of(value)
     size = op.turned(head_size)

@@ -1,4 +1,4 @@
-"""Canonicalization of `nn`: each pattern with the algebra that makes it right."""
+"""Canonicalization of `nn`: each pattern states the algebraic identity that justifies it."""
 
 from xdsl.pattern_rewriter import RewritePattern
 

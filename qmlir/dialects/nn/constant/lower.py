@@ -1,4 +1,4 @@
-"""Constants keep their bytes under the plain type."""
+"""Lowering of constants, which keep their bytes under the plain type."""
 
 from collections.abc import Sequence
 from typing import Any, cast

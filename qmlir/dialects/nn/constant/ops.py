@@ -1,4 +1,4 @@
-"""Constants: weights and small tensors, held as bytes of the storage type."""
+"""Constants: weights and small tensors, stored as bytes of the storage type."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ from qmlir.text.weights import ExternalWeightsAttr
 
 
 def storage_element(element: Attribute) -> Attribute:
-    """The element type of the bytes that hold values of `element`: i8 for i8 storage, f32 for a profiled f32."""
+    """Returns the element type of the stored bytes for `element`: i8 for i8 storage, f32 for a profiled f32."""
     if isinstance(element, StoredType):
         return IntegerType(element.bits, element.storage.signedness)
     if isinstance(element, UniformFloatType):
@@ -33,7 +33,7 @@ def storage_element(element: Attribute) -> Attribute:
 class ConstantOp(NnOp):
     """A tensor known at compile time: `nn.constant dense<…> : tensor<2xi8> -> tensor<2x!q0>`.
 
-    One type is printed where the stored type and the result's are the same.
+    A single type is printed if the stored type and the result type are equal.
     """
 
     name = "nn.constant"
@@ -48,7 +48,8 @@ class ConstantOp(NnOp):
 
     @staticmethod
     def of(array: Array, result_type: AnyTensor) -> "ConstantOp":
-        """The constant of `result_type` with the stored values `array`, in the shape and NumPy type of its storage."""
+        """Returns a constant of `result_type` with the stored values `array`, in the shape and NumPy type of its
+        storage."""
         element = storage_element(result_type.get_element_type())
         held = narrowed(array, element) if element == i1 else array  # a stored -1 of one bit is held as 1
         return ConstantOp(dense(held.tobytes(), TensorType(element, result_type.get_shape())), result_type)
@@ -60,7 +61,7 @@ class ConstantOp(NnOp):
 
     @property
     def array(self) -> Array:
-        """The stored values, read-only, sharing the attribute's bytes; of one bit with a sign a copy, 0 and -1."""
+        """The stored values, read-only and without a copy; for one signed bit a copy with values 0 and -1."""
         if isinstance(self.value, ExternalWeightsAttr):
             raise InterpretationError(
                 "the weights are stored in a separate file; load the module together with its weights file"

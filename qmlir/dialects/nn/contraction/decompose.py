@@ -1,4 +1,4 @@
-"""Contractions with a bias: the products and their sum, then the bias."""
+"""Decomposition of contractions into products and the addition of the bias."""
 
 from xdsl.ir import Operation
 
@@ -11,13 +11,13 @@ from qmlir.ir.decomposition import COMPONENTS, Parts
 
 
 def _fully_connected(op: FullyConnectedOp, parts: Parts) -> Results:
-    """`x * w^T`, then `+ b`."""
+    """Decomposes to `x * w^T`, then `+ b`."""
     product = parts.add("matmul", MatMulOp(op.data, op.weight, True)).result
     return [product if op.bias is None else parts.add("bias_add", AddOp(product, op.bias)).result]
 
 
 def _conv(op: WindowedContractionOp, parts: Parts) -> Results:
-    """The correlation, or the transpose of one, then `+ b`. One without a bias is primitive."""
+    """Decomposes to the convolution, or transposed convolution, then `+ b`; without a bias it is primitive."""
     if op.bias is None:
         return None
     properties = {name: value for name, value in op.properties.items() if name != COMPONENTS}

@@ -1,4 +1,4 @@
-"""Evaluators of the family `contraction`, on floats and on quantized values."""
+"""Evaluation of contractions, on floats and on quantized values."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -24,27 +24,27 @@ from qmlir.dialects.quant.types import Granularity
 from qmlir.ir.builtin_types import element_of
 from qmlir.text.elements import narrowed
 
-# What matrix products and convolutions compute: sums of products through BLAS, integers exact.
+# Matrix products and convolutions: sums of products through BLAS, with exact integers.
 #
-# f16 and bf16 are computed in f32 and rounded once. Integers wrap to their type as C's do: in f64 where a bound
-# proves that it holds every sum, otherwise in their own type.
+# f16 and bf16 are computed in f32 and rounded once. Integers wrap to their type as in C: they are computed in f64 if a
+# bound proves that it holds every sum, otherwise in their own type.
 
 COLUMNS_AT_ONCE = 2**24
-"""Elements of windows laid out at a time, or those of one image where it has more; what keeps memory in bounds."""
+"""The number of window elements laid out at a time, or those of a single sample if it has more; bounds memory."""
 
 EXACT_IN_F64 = 2**53
-"""The bound below which f64 holds every integer."""
+"""The bound below which f64 represents every integer."""
 
 
 def summable(left: Array, right: Array, terms: int) -> tuple[Array, Array]:
-    """The factors in the type in which sums of `terms` of their products are computed."""
+    """Converts the factors to the type in which sums of `terms` of their products are computed."""
     if is_integral(left) and magnitude(left) * magnitude(right) * terms < EXACT_IN_F64:
         return left.astype(np.float64), right.astype(np.float64)
     return widened(left), widened(right)
 
 
 def settled(total: Array, result: SSAValue, dtype: np.dtype[Any]) -> Array:
-    """A sum of products as elements of `result`, which `dtype` holds: rounded once, or wrapped."""
+    """Converts sums of products to elements of `result`, stored as `dtype`: rounded once, or wrapped."""
     if dtype.kind not in "iu":
         return total.astype(dtype, copy=False)
     integers = total.astype(np.int64) if total.dtype == np.float64 else total
@@ -52,7 +52,7 @@ def settled(total: Array, result: SSAValue, dtype: np.dtype[Any]) -> Array:
 
 
 def _finished(total: Array, bias: Array | None, spatial: int, result: SSAValue, dtype: np.dtype[Any]) -> Array:
-    """`total`, with the bias added in place."""
+    """Adds the bias to `total` in place, and converts the sums to result elements."""
     if dtype.kind in "iu":  # a bias may lie beyond the bound of the products
         total = settled(total, result, dtype)
     if bias is not None:
@@ -65,10 +65,10 @@ def _images_at_once(images: int, each: int) -> int:
 
 
 def convolve(data: Array, weight: Array, windows: Windows, groups: int, counts: tuple[int, ...]) -> Array:
-    """The correlation of each group of channels; the sum runs in the type of `data`.
+    """Computes the correlation of each group of channels; sums use the type of `data`.
 
-    The windows are laid out as columns, image by image, and multiplied by the kernels. (Measured: for depthwise
-    kernels too this is faster than a sum over shifted products.)
+    The windows are laid out as columns, sample by sample, and multiplied by the kernels. Measured: for depthwise
+    kernels this is also faster than a sum over shifted products.
     """
     batch, channels = data.shape[:2]
     outputs = weight.shape[0]
@@ -85,7 +85,8 @@ def convolve(data: Array, weight: Array, windows: Windows, groups: int, counts: 
 
 
 def convolve_transposed(data: Array, weight: Array, windows: Windows, groups: int, sizes: tuple[int, ...]) -> Array:
-    """The transpose of `convolve` as a linear map: every element adds its kernel, weighted, to a result of `sizes`."""
+    """Computes the transpose of `convolve` as a linear map: every element adds its weighted kernel to a result of
+    `sizes`."""
     batch, channels = data.shape[:2]
     counts = data.shape[2:]
     outputs, taps = weight.shape[1], math.prod(weight.shape[2:])
@@ -129,7 +130,7 @@ def _fully_connected(op: ops.FullyConnectedOp, data: Array, weight: Array, bias:
     return (_finished(left @ right.T, bias, 0, op.result, data.dtype),)
 
 
-# What Einstein sums compute; f16 and bf16 in f32, rounded once, integers wrap.
+# Einstein sums: f16 and bf16 in f32, rounded once; integers wrap.
 
 
 def _einsum(op: ops.EinsumOp, arrays: tuple[Array, ...]) -> tuple[Array]:
@@ -149,17 +150,17 @@ EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
 }
 
 
-# Quantized contractions: exact integer sums of `(qx - zx)(qw - zw)`, through BLAS only where a bound proves it
+# Quantized contractions: exact integer sums of `(qx - zx)(qw - zw)`, through BLAS only if a bound proves that
 # exact.
 #
-# Convolutions become matrix products of the windows, laid out as rows, with the kernels. Weights with a scale for
-# each block have no integer accumulator: their blocks are summed in f32, in an order that is part of the semantics.
+# Convolutions become matrix products of the windows, laid out as rows, with the kernels. Block-wise weights have no
+# integer accumulator: their blocks are summed in f32, in an order that is part of the semantics.
 
 Result = tuple[Array] | None
 
 
 def _block_of_each(weight: SSAValue, shape: Sequence[int], axes: Sequence[int]) -> Array:
-    """For each weight along the summed `axes`, flattened, the number of its block in row-major order."""
+    """Returns the index of the block, in row-major order, of each weight along the flattened summed `axes`."""
     element = uniform_of(weight)
     sizes = dict(zip(element.axes, element.block_sizes, strict=True))
     number = np.zeros((), np.int64)
@@ -170,7 +171,7 @@ def _block_of_each(weight: SSAValue, shape: Sequence[int], axes: Sequence[int]) 
 
 
 def _sum_of_blocks(left: Array, right: Array, scale: Array, blocks: Array) -> npt.NDArray[np.float32]:
-    """The f32 sum, in ascending order, of the exact sums of blocks.
+    """Returns the f32 sum, in ascending order, of the exact sums of blocks.
 
     `left` is `[…, M, K]`, `right` and `scale` are `[…, K, N]`, `blocks` numbers the block of each of the K terms.
     """
@@ -184,10 +185,10 @@ def _sum_of_blocks(left: Array, right: Array, scale: Array, blocks: Array) -> np
 
 @dataclass(frozen=True)
 class _Product:
-    """A contraction as a matrix product: `left` `[…, M, K]` and `right` `[…, K, N]` centred integers.
+    """A contraction as a matrix product of centered integers `left` `[…, M, K]` and `right` `[…, K, N]`.
 
-    `scale` is `f32(s_x * s_w)` in a shape that broadcasts against `right`; `blocks` numbers the block of each of the K
-    terms where the weights have blocks. `arrange` takes `[…, M, N]` to the layout of the result.
+    `scale` is `f32(s_x * s_w)` in a shape that broadcasts to `right`; `blocks` numbers the block of each of the K
+    terms if the weights have blocks. `arrange` converts `[…, M, N]` to the layout of the result.
     """
 
     left: Array
@@ -197,7 +198,7 @@ class _Product:
     arrange: Callable[[Array], Array]
 
     def quantized(self, op: contraction.ContractionOp, bias: Array | None = None) -> Result:
-        """The stored result; `bias` broadcasts against it, in integers, or in f32 where there are blocks."""
+        """Returns the stored result; `bias` broadcasts to it, as integers, or as f32 if there are blocks."""
         if self.blocks is not None:
             total = self.arrange(_sum_of_blocks(self.left, self.right, self.scale, self.blocks))
             return (quantize(total if bias is None else total + bias, uniform_of(op.results[0])),)
@@ -209,7 +210,7 @@ class _Product:
 
 
 def _rescaled(op: contraction.ContractionOp, accumulator: Array, scale: Array, bias: Array | None) -> Result:
-    """The stored result of exact sums, to which the integers of a bias are added."""
+    """Adds the integers of a bias to exact sums, and returns the stored result."""
     if bias is not None:
         integers = bias.astype(np.int64)
         accumulator = widened_integers(accumulator, magnitude(accumulator) + magnitude(integers)) + integers
@@ -228,7 +229,7 @@ def _blocks(weight: SSAValue, stored: Array, axes: Sequence[int]) -> Array | Non
 
 
 def _bias(op: contraction.BiasedContractionOp, bias: Array | None, spatial: int) -> Array | None:
-    """The bias in a shape that broadcasts against the result: its integers, or f32 where the weights have blocks."""
+    """Returns the bias in a shape that broadcasts to the result: as integers, or as f32 if the weights have blocks."""
     if bias is None or op.bias is None:
         return None
     has_blocks = uniform_of(op.weight).granularity is Granularity.BLOCK
@@ -274,7 +275,7 @@ def _quantized_fully_connected(
 
 
 def _columns(data: Array, windows: Windows, groups: int, counts: tuple[int, ...]) -> Array:
-    """The windows as rows: `[groups, N * windows, C / groups * taps]`, padded with 0."""
+    """Returns the windows as rows: `[groups, N * windows, C / groups * taps]`, padded with 0."""
     batch, channels = data.shape[:2]
     spatial = len(counts)
     view = window_view(data, windows, counts, 0)
@@ -332,7 +333,7 @@ def _quantized_conv_transpose(
 
 
 def _quantized_einsum(op: EinsumOp, arrays: tuple[Array, ...]) -> Result:
-    """The exact sum of the products of one operand or two, or of what one of them has."""
+    """Computes the exact sum of the products of one or two operands."""
     factors = [centred(value, stored) for value, stored in zip(op.inputs, arrays, strict=True)]
     equation, scales = op.parsed, [factor.scale for factor in factors]
     equation.shape([array.shape for array in arrays])

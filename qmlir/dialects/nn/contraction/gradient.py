@@ -1,7 +1,7 @@
-"""Gradients of contractions: products of matrices, convolutions, and sums of products by labels.
+"""Gradients of contractions: matrix products, convolutions, and Einstein sums.
 
-The gradient of a convolution's data is a transposed convolution and the other way round; that of its weights is a
-convolution of the data by the gradient, in which batch and channels are exchanged, and strides and dilations.
+The gradient of a convolution's data is a transposed convolution and vice versa; that of its weights is a
+convolution of the data by the gradient, with batch and channels exchanged, and strides and dilations exchanged.
 """
 
 from collections.abc import Sequence
@@ -22,13 +22,13 @@ def _product(at: Backward, a: SSAValue, b: SSAValue, transpose_b: bool = False) 
 
 
 def _turned(at: Backward, value: SSAValue) -> SSAValue:
-    """`value` with its last two axes exchanged."""
+    """Transposes the last two axes of `value`."""
     *outer, row, column = range(len(shape_of(value)))
     return at.transposed(value, [*outer, column, row])
 
 
 def _matmul(at: Backward, op: ops.MatMulOp, gradient: SSAValue) -> Gradients:
-    """Of `C = A B`: `dA = dC B'`, `dB = A' dC`; a vector is a matrix of one row or column."""
+    """For `C = A B`: `dA = dC B'`, `dB = A' dC`; a vector is a matrix with one row or column."""
     a, b = op.lhs, op.rhs
     row, column = len(shape_of(a)) == 1, len(shape_of(b)) == 1
     if column:
@@ -39,7 +39,7 @@ def _matmul(at: Backward, op: ops.MatMulOp, gradient: SSAValue) -> Gradients:
         da, db = _product(at, gradient, b), _product(at, _turned(at, gradient), a)
     else:
         da, db = _product(at, gradient, b, transpose_b=True), _product(at, _turned(at, a), gradient)
-    # The last two axes are no broadcast ones.
+    # The last two axes are not broadcast.
     da = at.reduced(da, a, [(*shape_of(b)[:-2], 1, 1)])
     db = at.reduced(db, b, [(*shape_of(a)[:-2], 1, 1)])
     return at.squeezed(da, [0] if row else []), at.squeezed(db, [1] if column else [])
@@ -60,7 +60,7 @@ def _fully_connected(at: Backward, op: ops.FullyConnectedOp, gradient: SSAValue)
 def spread(
     at: Backward, value: SSAValue, weight: SSAValue, windows: Windows, sizes: Sequence[int], groups: int = 1
 ) -> SSAValue:
-    """Each element of `value`, weighted, added to what its window reads of data whose spatial axes have `sizes`."""
+    """Adds each weighted element of `value` to the data that its window reads; the data has spatial sizes `sizes`."""
     begins: list[int] = []
     ends: list[int] = []
     missing: list[int] = []
@@ -78,7 +78,7 @@ def spread(
 
 
 def _of_weights(at: Backward, op: ops.WindowedContractionOp, data: SSAValue, result: SSAValue) -> SSAValue:
-    """The gradient of weights `[M, C / groups, …]` by which `data` `[N, C, …]` makes `result` `[N, M, …]`."""
+    """Returns the gradient of weights `[M, C / groups, …]` that map `data` `[N, C, …]` to `result` `[N, M, …]`."""
     windows, groups = op.windows, op.group_count
     batch, channels, *sizes = at.known_shape(data)
     inner, spatial = channels // groups, range(2, 2 + len(sizes))
@@ -124,7 +124,7 @@ def _conv_transpose(at: Backward, op: ops.ConvTransposeOp, gradient: SSAValue) -
 
 
 def _lettered(op: EinsumOp) -> tuple[list[str], str]:
-    """The terms of the operands and of the result, with letters in the place of the axes of ellipses."""
+    """Returns the terms of the operands and of the result, with letters instead of ellipses."""
     equation = op.parsed
     spare = [letter for letter in ascii_letters if letter not in str(equation)]
     terms: list[str] = []
@@ -138,7 +138,7 @@ def _lettered(op: EinsumOp) -> tuple[list[str], str]:
 
 
 def _einsum(at: Backward, op: EinsumOp, gradient: SSAValue) -> Gradients:
-    """For each operand the sum of products of the gradient and the other operands, by the same labels."""
+    """Computes, for each operand, the Einstein sum of the gradient and the other operands, with the same labels."""
     terms, result = _lettered(op)
     if any(len(set(term)) != len(term) for term in terms):
         raise at.error(f"equation '{op.equation.data}' repeats a label within one term")
@@ -154,7 +154,7 @@ def _einsum(at: Backward, op: EinsumOp, gradient: SSAValue) -> Gradients:
         equation = str(Equation((result, *others), "".join(known)))
         part: SSAValue = at.add(EinsumOp, values, equation=equation).result
         part = at.unsqueezed(part, [axis for axis, letter in enumerate(term) if letter not in known])
-        # A label of this operand alone was summed; one of size 1 was broadcast to the size that others have.
+        # A label of this operand alone was summed; one of size 1 was broadcast to the size of the others.
         parts.append(at.reduced(at.expanded_to(part, [sizes[letter] for letter in term]), value))
     return parts
 

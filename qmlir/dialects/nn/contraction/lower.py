@@ -1,6 +1,6 @@
-"""Matrix products and convolutions: channels last, padded, bias and rounding in the region of the kernel.
+"""Lowering of matrix products and convolutions: channels last, padded, with bias and rounding in the kernel's region.
 
-The bound of the sums that chose the type of the accumulator is told as a remark.
+A remark reports the bound of the sums that determined the accumulator type.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ def _has_blocks(at: Lowering, weight: SSAValue) -> bool:
 
 
 def _largest_of(at: Lowering, bias: SSAValue | None) -> int:
-    """A bound of the absolute value of a bias."""
+    """Returns a bound of the absolute value of a bias."""
     if bias is None:
         return 0
     known = at.known(bias)
@@ -53,9 +53,9 @@ def _largest_of(at: Lowering, bias: SSAValue | None) -> int:
 
 
 def _refuse_overflow(at: Lowering, scale: npt.ArrayLike, bias: SSAValue | None) -> None:
-    """Refuse a result that is the accumulator itself, where constants prove that 32 bits do not hold every sum.
+    """Rejects a result that is the accumulator itself, if constants prove that 32 bits don't hold every sum.
 
-    Any result saturates; one that has the scale of the accumulator promises to keep the sums exactly.
+    All results saturate, but one with the scale of the accumulator promises to hold the sums exactly.
     """
     element = quantized.uniform_element(at, at.op.results[0])
     if element is None or element.bits != accumulators.BITS or not element.is_signed or element.zero_points.any():
@@ -80,10 +80,10 @@ def finish(
     scales: Array | None = None,
     copies: int = 1,
 ) -> SSAValue:
-    """The contraction with its bias and its rounding in the epilogue, in the layout of the sums.
+    """Builds the contraction with its bias and its rounding in the epilogue, in the layout of the sums.
 
-    `axes` are, for each axis of the operation's result, the dimension of the sums that it is; `scales` those of the
-    weights for each channel of the result, which is `copies` channels of the sums side by side.
+    `axes` maps each axis of the operation's result to a dimension of the sums. `scales` are those of the
+    weights for each channel of the result, which corresponds to `copies` adjacent channels of the sums.
     """
     biases = () if bias is None else (Input(_copied(at, bias, copies), found.channel_map, at.signedness(bias)),)
     if found.x.element is None:
@@ -118,7 +118,7 @@ def finish(
 
 
 def _copied(at: Lowering, bias: SSAValue, copies: int) -> SSAValue:
-    """The bias, each element so often."""
+    """Repeats each element of the bias `copies` times."""
     own = at.value(bias)
     (channels,) = shape_of(own)
     if copies == 1:
@@ -130,7 +130,7 @@ def _copied(at: Lowering, bias: SSAValue, copies: int) -> SSAValue:
 
 
 def _padded(at: Lowering, op: ops.ConvOp) -> Factor:
-    """The data, channels last, with the border that the windows see: zero points."""
+    """Returns the data, channels last, padded by zero points."""
     rank, windows, data = len(shape_of(op.data)), op.windows, factor(at, op.data)
     last = at.transpose(data.value, channels_last(rank))
     low, high = zip(*(windows.padding(axis) for axis in range(rank - 2)), strict=True)
@@ -158,7 +158,7 @@ def _fully_connected(op: ops.FullyConnectedOp, at: Lowering) -> Sequence[SSAValu
 
 
 def _matmul(op: ops.MatMulOp, at: Lowering) -> Sequence[SSAValue]:
-    """Vectors become matrices of one row or column; the last batches that the weights do not have are shared."""
+    """Vectors become matrices with one row or column; trailing batch axes that the weights lack share a matrix."""
     left, right = shape_of(op.lhs), shape_of(op.rhs)
     x = factor(at, op.lhs)
     rows = (1, *left) if len(left) == 1 else left

@@ -1,7 +1,7 @@
 """Contractions: matrix products and convolutions, with an accumulator between them and their bias.
 
-On quantized values the result may be any uniform type. A result of 32 bits with zero point 0 and scale `s_x * s_w` is
-the accumulator itself; any other one is a requantization. A bias has the type of the accumulator.
+On quantized values the result may have any uniform type. A 32-bit result with zero point 0 and scale `s_x * s_w` is
+the accumulator itself; any other one is requantized. A bias has the type of the accumulator.
 """
 
 import re
@@ -44,7 +44,7 @@ from qmlir.ir.builtin_types import AnyTensor, element_of, integer_list, shape_of
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
 
-# Equations of Einstein sums: their terms, and the shape that they give.
+# Equations of Einstein sums: their terms, and the result shape.
 
 ELLIPSIS = "..."
 _TERM = re.compile(r"([A-Za-z]*)(\.\.\.)?([A-Za-z]*)")
@@ -59,7 +59,8 @@ class Equation:
 
     @staticmethod
     def parse(text: str) -> "Equation":
-        """Read ONNX's notation. A result that is left out has the ellipsis, then the labels that stand once, sorted."""
+        """Parses ONNX's notation. An omitted result term is the ellipsis, followed by the labels that occur once,
+        sorted."""
         left, arrow, right = text.replace(" ", "").partition("->")
         operands = tuple(left.split(","))
         for term in (*operands, right):
@@ -79,7 +80,7 @@ class Equation:
         return f"{','.join(self.operands)}->{self.result}"
 
     def shape(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
-        """The shape of the result for operands of these shapes."""
+        """Returns the shape of the result for operands of these shapes."""
         if len(shapes) != len(self.operands):
             raise VerifyException(f"the equation has {len(self.operands)} terms, but the op has {len(shapes)} operands")
         sizes: dict[str, int] = {}
@@ -105,7 +106,7 @@ class Equation:
 
 
 def values_of(attribute: DenseArrayBase | None) -> tuple[int, ...] | None:
-    """The numbers of a list property, `None` where it is left out."""
+    """Returns the numbers of a list property; `None` if it is omitted."""
     return None if attribute is None else integer_list(attribute)
 
 
@@ -119,9 +120,9 @@ def verify_bias_type(
     weight: Attribute,
     of_channels: Callable[[Array], Array] = _unchanged,
 ) -> None:
-    """Check that a quantized bias has zero point 0 and the scales of the accumulator, `f32(s_x * s_w)`.
+    """Verifies that a quantized bias has zero point 0 and the scales of the accumulator, `f32(s_x * s_w)`.
 
-    `of_channels` takes the scales of the weights to those of the output channels.
+    `of_channels` maps the scales of the weights to those of the output channels.
     """
     types = (bias, data, weight)
     if not all(isinstance(type_, UniformQuantizedType) for type_ in types):
@@ -142,10 +143,10 @@ def verify_bias_type(
 
 
 class ContractionOp(NnOp, MultipliesAndAdds, ABC):
-    """A sum of products over data and weights, which accumulates in 32 bits where they are quantized."""
+    """A sum of products of data and weights, which accumulates in 32 bits if they are quantized."""
 
     def verify_channel_axis(self, weight: SSAValue, axis: int | None) -> None:
-        """Check that per-axis parameters of the weights follow the output channels."""
+        """Verifies that per-axis parameters of the weights follow the output channels."""
         element = element_of(weight)
         if (
             isinstance(element, UniformQuantizedType)
@@ -157,7 +158,7 @@ class ContractionOp(NnOp, MultipliesAndAdds, ABC):
             )
 
     def verify_data_parameters(self, data: SSAValue) -> None:
-        """Check that the parameters of the data do not change along the sum."""
+        """Verifies that the parameters of the data are constant along the sum."""
         element = element_of(data)
         if isinstance(element, UniformQuantizedType) and element.granularity is not Granularity.TENSOR:
             raise VerifyException(f"data must have one scale, but got '{element}'")
@@ -165,7 +166,7 @@ class ContractionOp(NnOp, MultipliesAndAdds, ABC):
 
 @irdl_op_definition
 class MatMulOp(ContractionOp):
-    """The matrix product of the last two axes, the others broadcast (ONNX MatMul); `transpose_b`: rhs is `[N, K]`."""
+    """Matrix product of the last two axes with broadcast batches (ONNX MatMul); with `transpose_b`, rhs is `[N, K]`."""
 
     name = "nn.matmul"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
@@ -215,7 +216,7 @@ class MatMulOp(ContractionOp):
 
 
 def matmul_shape(lhs: Sequence[int], rhs: Sequence[int], transpose_b: bool) -> tuple[int, ...]:
-    """The shape of a matrix product by NumPy's rules, vectors included."""
+    """Returns the shape of a matrix product by NumPy's rules, including vectors."""
     if not lhs or not rhs:
         raise VerifyException("operands must not be scalars")
     left = (1, *lhs) if len(lhs) == 1 else tuple(lhs)
@@ -235,7 +236,7 @@ def matmul_shape(lhs: Sequence[int], rhs: Sequence[int], transpose_b: bool) -> t
 
 
 class BiasedContractionOp(ContractionOp, ABC):
-    """A contraction of data with weights whose first axis is the output channels, and a bias for each of them."""
+    """A contraction of data with weights whose first axis is the output channels, and an optional per-channel bias."""
 
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
         {"weight": Slot.WEIGHT, "bias": Slot.BIAS}, weight_channel_axis=0, result_channel_axis=1
@@ -247,15 +248,15 @@ class BiasedContractionOp(ContractionOp, ABC):
     result = result_def(TensorType)
 
     def output_channels(self) -> int:
-        """How many elements the bias has."""
+        """Returns the number of elements of the bias."""
         return shape_of(self.weight)[0]
 
     def beside_weights(self, parameters: Array) -> Array:
-        """Parameters of the output channels, in a shape that broadcasts to that of the weights."""
+        """Returns per-channel parameters in a shape that broadcasts to the weights."""
         return parameters.reshape(-1, *(1,) * (len(shape_of(self.weight)) - 1))
 
     def verify_bias_shape(self) -> None:
-        """Check that the bias has one element for each output channel."""
+        """Verifies that the bias has one element per output channel."""
         channels = self.output_channels()
         if self.bias is not None and not shapes_agree(shape_of(self.bias), (channels,)):
             raise VerifyException(
@@ -275,7 +276,7 @@ class BiasedContractionOp(ContractionOp, ABC):
 
 @irdl_op_definition
 class FullyConnectedOp(BiasedContractionOp):
-    """`x * w^T + b`: data `[…, M, K]`, weights `[N, K]`, bias `[N]`; a composite of a matrix product and a sum."""
+    """Fully connected layer `x * w^T + b`: data `[…, M, K]`, weights `[N, K]`, bias `[N]`; a composite."""
 
     name = "nn.fully_connected"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
@@ -294,7 +295,7 @@ class FullyConnectedOp(BiasedContractionOp):
 
 
 class WindowedContractionOp(BiasedContractionOp, ABC):
-    """A contraction over windows of the spatial axes of `[N, C, …]`, in groups of channels that do not mix."""
+    """A contraction over windows of the spatial axes of `[N, C, …]`, in separate groups of channels."""
 
     strides = opt_prop_def(DenseArrayBase[IntegerType])
     dilations = opt_prop_def(DenseArrayBase[IntegerType])
@@ -308,15 +309,15 @@ class WindowedContractionOp(BiasedContractionOp, ABC):
 
     @property
     def windows(self) -> Windows:
-        """How the kernel slides, as far as the types know it."""
+        """The geometry of the sliding windows, as far as the types determine it."""
         return self.windows_of(shape_of(self.weight)[2:])
 
     def windows_of(self, kernel: Sequence[int]) -> Windows:
-        """How a kernel of these sizes slides."""
+        """Returns the geometry of the sliding windows for a kernel of these sizes."""
         return Windows.of(kernel, values_of(self.strides), values_of(self.dilations), values_of(self.pads))
 
     def verify_groups(self, role: str) -> None:
-        """Check the ranks, and that the first axis of the weights, the channels of `role`, makes whole groups."""
+        """Verifies the ranks, and that groups divide the first axis of the weights, the channels of `role`."""
         data, weight, groups = shape_of(self.data), shape_of(self.weight), self.group_count
         if len(data) < 3 or len(weight) != len(data):
             raise VerifyException(
@@ -329,7 +330,7 @@ class WindowedContractionOp(BiasedContractionOp, ABC):
 
 @irdl_op_definition
 class ConvOp(WindowedContractionOp):
-    """Correlation over the spatial axes (ONNX Conv): data `[N, C, …]`, weights `[M, C / groups, …]`, bias `[M]`."""
+    """Convolution over the spatial axes (ONNX Conv): data `[N, C, …]`, weights `[M, C / groups, …]`, bias `[M]`."""
 
     name = "nn.conv"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
@@ -345,9 +346,9 @@ class ConvOp(WindowedContractionOp):
 
 @irdl_op_definition
 class ConvTransposeOp(WindowedContractionOp):
-    """The transpose of a correlation (ONNX ConvTranspose): data `[N, C, …]`, weights `[C, M / groups, …]`, bias `[M]`.
+    """Transposed convolution (ONNX ConvTranspose): data `[N, C, …]`, weights `[C, M / groups, …]`, bias `[M]`.
 
-    Each element of the data adds its kernel, weighted, to the result; `pads` cuts elements off the result, and
+    Each element of the data adds its weighted kernel to the result; `pads` removes elements of the result, and
     `output_padding` adds some to the end of each of its axes.
     """
 
@@ -358,11 +359,12 @@ class ConvTransposeOp(WindowedContractionOp):
 
     @property
     def channel_axis(self) -> int:
-        """The axis of the weights that is the output channels of a group, or of all groups where each has one."""
+        """The axis of the weights with the output channels of a group, or of all groups if each has one channel."""
         return 0 if self.group_count > 1 and shape_of(self.weight)[:2] == (self.group_count, 1) else 1
 
     def by_output(self, weights: Array) -> Array:
-        """Weights, or what broadcasts to them, as `[M, terms]`: the row of an output channel is its sum, row-major."""
+        """Returns weights, or an array that broadcasts to them, as `[M, terms]`: one row per output channel,
+        row-major."""
         inputs, outputs, *kernel = shape_of(self.weight)
         split = np.broadcast_to(weights, shape_of(self.weight)).reshape(
             self.group_count, inputs // self.group_count, outputs, *kernel
@@ -370,7 +372,7 @@ class ConvTransposeOp(WindowedContractionOp):
         return split.swapaxes(1, 2).reshape(self.output_channels(), -1)
 
     def block_numbers(self, weight: UniformQuantizedType) -> Array:
-        """The number of the block of each weight in the sums that it is part of, row-major; it broadcasts."""
+        """Returns the index of each weight's block in its sums, row-major, in a shape that broadcasts."""
         inputs, _, *kernel = shape_of(self.weight)
         blocks, numbers = dict(zip(weight.axes, weight.block_sizes, strict=True)), np.zeros((), np.int64)
         for axis, size in ((0, inputs // self.group_count), *enumerate(kernel, 2)):
@@ -379,7 +381,7 @@ class ConvTransposeOp(WindowedContractionOp):
         return np.tile(numbers, (self.group_count, *(1,) * len(kernel)))[:, None]
 
     def of_channels(self, parameters: Array) -> Array:
-        """Parameters of the weights for each output channel, or one for all: all groups have the same."""
+        """Expands parameters of the weights to all output channels; all groups share them."""
         flat = parameters.reshape(-1)
         return flat if flat.size == 1 else np.tile(flat, self.output_channels() // flat.size)
 
@@ -416,11 +418,11 @@ class ConvTransposeOp(WindowedContractionOp):
         return channels if channels == DYNAMIC_INDEX else channels * self.group_count
 
     def multiply_adds(self) -> int:
-        # Each element of the data is multiplied with its kernels; what `pads` cuts off is counted, too.
+        # Each element of the data is multiplied by its kernels; elements that `pads` removes also count.
         return volume((*shape_of(self.data), *shape_of(self.weight)[1:]))
 
     def output_sizes(self, sizes: Sequence[int], windows: Windows) -> tuple[int, ...]:
-        """The spatial sizes of the result, for data of spatial `sizes`."""
+        """Returns the spatial sizes of the result for data of spatial `sizes`."""
         added = values_of(self.output_padding) or (0,) * len(sizes)
         if len(added) != len(sizes) or min(added) < 0:
             raise VerifyException(f"output_padding must be {len(sizes)} values >= 0, but got {list(added)}")
@@ -436,15 +438,15 @@ class ConvTransposeOp(WindowedContractionOp):
         return [tensor_like(self.data, (data[0], self.output_channels(), *sizes))]
 
 
-# Sums of products along labelled axes (ONNX Einsum).
+# Sums of products along labeled axes (ONNX Einsum).
 
 MOST_QUANTIZED = 2
-"""So many factors of quantized values have an exact product of a scale that a requantization knows."""
+"""The maximum number of quantized factors, for which the product of scales is exact for requantization."""
 
 
 @irdl_op_definition
 class EinsumOp(NnOp, MultipliesAndAdds):
-    """The sum of products that `equation` states: `"bij,bjk->bik"`, `"...ii->...i"`, `"i,i"` (ONNX Einsum)."""
+    """Einstein sum by `equation`: `"bij,bjk->bik"`, `"...ii->...i"`, `"i,i"` (ONNX Einsum)."""
 
     name = "nn.einsum"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
@@ -456,7 +458,7 @@ class EinsumOp(NnOp, MultipliesAndAdds):
 
     @property
     def parsed(self) -> Equation:
-        """The parsed equation. Raises `VerifyException` for a text that is none."""
+        """The parsed equation. Raises `VerifyException` if the text is invalid."""
         return Equation.parse(self.equation.data)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -480,7 +482,7 @@ class EinsumOp(NnOp, MultipliesAndAdds):
                 raise VerifyException(f"operands must have one scale, but got '{element}'")
 
     def multiply_adds(self) -> int:
-        # A product for every choice of all labels; of n operands, n - 1 multiplications each.
+        # One product per combination of all labels; n operands take n - 1 multiplications each.
         terms = self.parsed.operands
         labels = "".join(sorted({letter for term in terms for letter in term if letter != "."}))
         everything = Equation(terms, ELLIPSIS + labels).shape([shape_of(value) for value in self.inputs])

@@ -1,6 +1,6 @@
-"""Quantization whose parameters are found while the model runs: from the range of the values themselves.
+"""Dynamic quantization: parameters are computed at run time from the range of the values themselves.
 
-The results are plain tensors, since the type of a quantized one holds its parameters, which only the run knows.
+The results are plain tensors, since a quantized type holds its parameters, which are known at run time only.
 """
 
 from collections.abc import Sequence
@@ -22,16 +22,17 @@ STEPS = 255.0
 """The number of quantization steps of the range."""
 
 SPANS_OF_ZEROS = {"onnx": 1.0, "onnxruntime": STEPS}
-"""The width of the range that is assumed where all values are 0, by the runtime that assumes it."""
+"""The width of the range that a runtime assumes if all values are 0."""
 
 
 @irdl_op_definition
 class DynamicQuantizeOp(NnOp):
-    """The operand in u8, its scale and its zero point, from its own range (ONNX DynamicQuantizeLinear).
+    """Quantizes the operand to u8 by its own range; returns scale and zero point also (ONNX DynamicQuantizeLinear).
 
-    The range is widened to hold 0: `scale = (max - min) / 255`, `zero_point = round(clip(0 - min / scale, 0, 255))`,
-    and the integers are `clip(round(x / scale) + zero_point, 0, 255)`, each step in f32, ties to even. Where all
-    elements are 0, `zeros` names the scale: 1 / 255 as in ONNX's reference (`onnx`), or 1 (`onnxruntime`).
+    The range is extended to contain 0: `scale = (max - min) / 255`, `zero_point = round(clip(0 - min / scale, 0,
+    255))`,
+    and the integers are `clip(round(x / scale) + zero_point, 0, 255)`, each step in f32, ties to even. If all
+    elements are 0, `zeros` selects the scale: 1 / 255 as in ONNX's reference (`onnx`), or 1 (`onnxruntime`).
     """
 
     name = "nn.dynamic_quantize"
@@ -47,7 +48,7 @@ class DynamicQuantizeOp(NnOp):
 
     @property
     def span_of_zeros(self) -> float:
-        """The width of the range where all elements are 0."""
+        """The width of the range if all elements are 0."""
         return SPANS_OF_ZEROS[self.zeros.data]
 
     def verify_(self) -> None:

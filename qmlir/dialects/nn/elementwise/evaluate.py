@@ -1,4 +1,4 @@
-"""Evaluators of the family `elementwise`, on floats and on quantized values."""
+"""Evaluation of elementwise operations, on floats and on quantized values."""
 
 import math
 from collections.abc import Callable
@@ -33,7 +33,7 @@ from qmlir.dialects.quant.evaluate import quantize
 from qmlir.ir.builtin_types import as_small_float, element_of
 from qmlir.text.elements import dense_dtype, narrowed
 
-# What elementwise arithmetic computes on float, integer and boolean arrays, in the precision of their operands.
+# Elementwise arithmetic on float, integer and boolean arrays, in the precision of their operands.
 
 
 def _of_formula(formula: Formula) -> Evaluator:
@@ -84,7 +84,7 @@ def _clip(op: ops.ClipOp, x: Array) -> Array:
 
 
 def _bound(number: float, towards_the_others: Callable[[float], int], x: Array) -> Any:
-    """A bound as a value of the type of `x`: of integers, the last one inside it."""
+    """Converts a bound to the type of `x`: for integers, the last one inside the bound."""
     if not is_integral(x):
         return x.dtype.type(number)
     limits = np.iinfo(x.dtype)
@@ -99,7 +99,7 @@ _TWO_TO_64 = 2.0**64
 
 
 def _truncated(x: Array) -> npt.NDArray[np.uint64]:
-    """Floats truncated towards zero, modulo 2^64; NaN and infinities as 0."""
+    """Truncates floats towards zero, modulo 2^64; NaN and infinities become 0."""
     whole = np.trunc(widened(x).astype(np.float64))
     whole = np.fmod(np.where(np.isfinite(whole), whole, 0.0), _TWO_TO_64)  # exact, as is what follows
     return np.abs(whole).astype(np.uint64) * np.where(whole < 0, -1, 1).astype(np.int64).view(np.uint64)
@@ -108,9 +108,9 @@ def _truncated(x: Array) -> npt.NDArray[np.uint64]:
 def converted(
     x: Array, element: Attribute, *, saturates: bool = True, rounding: PowerRounding = PowerRounding.UP
 ) -> Array:
-    """Values as elements of a plain type; to bf16, integers and f64 go through f32 as in ONNX Runtime.
+    """Converts values to elements of a plain type; integers and f64 become bf16 through f32, as in ONNX Runtime.
 
-    The keywords are for floats of 8 bits and fewer.
+    The keywords apply to floats of 8 bits and fewer.
     """
     dtype = dense_dtype(element)
     if dtype is None:
@@ -179,12 +179,12 @@ EVALUATORS: dict[type[Operation], Evaluator] = {
 }
 
 
-# Quantized elementwise operations: exact integers where one scale rules, products, and comparisons of real values.
+# Quantized elementwise operations: exact integers on a common scale, products, and comparisons of real values.
 
 Result = tuple[Array, ...] | None
 
 _ANY = (-(1 << 61), 1 << 61)
-"""Limits that no operand reaches."""
+"""Limits beyond all operands."""
 
 
 def _unary(function: Callable[[Array], Array]) -> Callable[..., Result]:
@@ -205,7 +205,7 @@ def _quantized_clip(op: ops.ClipOp, x: Array) -> Result:
 
 
 def _on_one_scale(function: Callable[[Array, Array], Array]) -> Callable[..., Result]:
-    """`function` of two operands whose scales are the same, element by element."""
+    """Applies `function` elementwise to two operands with equal or common scales."""
 
     def evaluator(op: ops.BinaryOp, lhs: Array, rhs: Array) -> Result:
         a, b = centred(op.lhs, lhs), centred(op.rhs, rhs)
@@ -221,7 +221,7 @@ def _on_one_scale(function: Callable[[Array, Array], Array]) -> Callable[..., Re
 
 
 def _brought(op: ops.BinaryOp, value: SSAValue, operand: Centred, scale: npt.NDArray[np.float32]) -> Array:
-    """The integers of `operand` in steps of `scale`: exactly where it is a shift, rounded by the mode otherwise."""
+    """Rescales the integers of `operand` to `scale`: exactly by a shift, otherwise rounded in the mode."""
     mode, ties = requantization_of(op)
     places = 0 if mode is Mode.SHIFT else headroom(value)
     source = np.ldexp(operand.scale, -places)
@@ -229,7 +229,7 @@ def _brought(op: ops.BinaryOp, value: SSAValue, operand: Centred, scale: npt.NDA
 
 
 def product(op: ops.MulOp, lhs: Array, rhs: Array) -> tuple[Array]:
-    """The exact products, requantized."""
+    """Computes the exact products, and requantizes them."""
     a, b = centred(op.lhs, lhs), centred(op.rhs, rhs)
     largest = magnitude(a.integers) * magnitude(b.integers)
     exact = np.asarray(widened_integers(a.integers, largest) * widened_integers(b.integers, largest))

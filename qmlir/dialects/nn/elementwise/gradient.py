@@ -1,8 +1,8 @@
 """Gradients of elementwise arithmetic, selection and type conversion.
 
-Where a function has no derivative, the gradient is torch's: `|x|` has 0 at 0, of equal operands of `min` and `max`
-each has half, and functions that only jump (`floor`, `sign`) have 0. `clip` passes at its limits, where torch 2.15 has
-0: a value that the forward leaves as it is has a gradient.
+At points without a derivative, the gradient is torch's: `|x|` has 0 at 0, equal operands of `min` and `max` get half
+each, and piecewise constant functions (`floor`, `sign`) have 0. `clip` passes the gradient at its limits, where torch
+2.15 has 0, because it leaves these values unchanged.
 """
 
 import math
@@ -18,12 +18,12 @@ from qmlir.ir.builtin_types import element_of, shape_of
 
 
 def _root_of_square(x: Term, sign: float) -> Term:
-    """`sqrt(x^2 + sign)`."""
+    """Computes `sqrt(x^2 + sign)`."""
     return (x * x + sign).apply(ops.SqrtOp)
 
 
 def _chosen(g: Term, a: Term, b: Term, first: Term) -> Terms:
-    """Of `min` and `max`: `first` is where `a` is the result alone."""
+    """The gradients of `min` and `max`; `first` is true where only `a` is the result."""
     left = g.where(first, (g * 0.5).where(a.equals(b)))
     return left, g - left
 
@@ -34,7 +34,7 @@ def _quotient(g: Term, a: Term, b: Term, y: Term) -> Terms:
 
 
 def _power(g: Term, a: Term, b: Term, y: Term) -> Terms:
-    """Of `a^b`: `b a^(b - 1)`, 0 where `b` is 0; `a^b ln a`, 0 where `a` is 0 and `b` is not below 0."""
+    """For `a^b`: `b a^(b - 1)`, 0 if `b` is 0; `a^b ln a`, 0 if `a` is 0 and `b` is not negative."""
     rise = y * a.apply(ops.LogOp)
     return g * (b * a ** (b - 1.0)).unless(b.equals(0.0)), g * rise.unless(a.equals(0.0), rise.unless(b >= 0.0))
 
@@ -56,7 +56,7 @@ def _clip(at: Backward, op: ops.ClipOp, gradient: SSAValue) -> Gradients:
 
 
 def _cast(at: Backward, op: ops.CastOp, gradient: SSAValue) -> Gradients:
-    """Rounding to another float type is taken for the identity, as everywhere."""
+    """Rounding to another float type counts as the identity (straight-through)."""
     source = plain_type(element_of(op.input))
     if kind_of(source) is Kind.SMALL_FLOAT:
         raise at.error(f"gradients in {source} are not supported")
