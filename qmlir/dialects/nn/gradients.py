@@ -1,7 +1,7 @@
-"""How the `nn` operations are differentiated: one table a family, from operation class to its rule (`backward`).
+"""Gradient rules of the `nn` operations: one table per family, from operation class to its rule (`backward`).
 
-Composites without a row have the gradient of their parts. Every other operation has a row: those that are not
-differentiated say why, and those whose results are no floats have none.
+Composites without an entry have the gradient of their parts. Every other operation has an entry: a reason if it cannot
+be differentiated, and none if its results are not floats.
 """
 
 from collections.abc import Mapping
@@ -47,14 +47,14 @@ REFUSED: Mapping[type[Operation], str] = {
     trees.TreeEnsembleOp: "its scores are piecewise constant",
     **dict.fromkeys(operations_in(sequence), "sequences of tensors are not supported"),
 }
-"""The operations that compute floats and are not differentiated, each with the reason."""
+"""The operations on floats that cannot be differentiated, each with the reason."""
 
 INTEGRAL: tuple[type[Operation], ...] = (
     constant.ConstantOp, arithmetic.EqualOp, arithmetic.GreaterOp, arithmetic.GreaterOrEqualOp, arithmetic.LessOp,
     arithmetic.LessOrEqualOp, *operations_in(logic), reductions.ArgMaxOp, reductions.ArgMinOp, selection.NonZeroOp,
     shapes.ShapeOp, shapes.SizeOp, *operations_in(strings),
 )  # fmt: skip
-"""The operations whose results are no floats, or depend on nothing."""
+"""The operations whose results are not floats, or depend on no operand."""
 
 RULES: dict[type[Operation], Rule] = {
     **{op: rule for family in _FAMILIES for op, rule in family.RULES.items()},

@@ -1,8 +1,8 @@
-"""How `nn` operations become the integer level, family by family: structured operations with scalar bodies.
+"""Lowerings of `nn` operations to the integer level, by family: structured operations with scalar bodies.
 
-What they compute is stated by their evaluators (`evaluators`, and `quantized_evaluators` for quantized values); the
-bodies follow these formulas step by step. A quantized composite whose `components` give the types of its parts is
-lowered part by part, whatever the table of its family has for it.
+The evaluators define the semantics (`evaluators`, and `quantized_evaluators` for quantized values); the bodies follow
+these formulas step by step. A quantized composite whose `components` give the types of its parts is lowered part by
+part, regardless of its family's table.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ _LOWERED = (
 
 
 def _refusing(reason: str) -> Lower:
-    """The lowering of an operation that has no loops, and why."""
+    """Returns the lowering of an operation that cannot be lowered; it raises an error with the reason."""
 
     def refuse(op: Any, at: Lowering) -> Sequence[SSAValue]:
         raise at.error(reason)

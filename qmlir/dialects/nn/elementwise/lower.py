@@ -1,4 +1,4 @@
-"""Lowering of the family `elementwise` to structured operations of the integer level."""
+"""Lowering of elementwise operations to structured operations of the integer level."""
 
 import math as numbers
 from collections.abc import Callable, Sequence
@@ -52,28 +52,28 @@ from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storag
 from qmlir.ir.builtin_types import as_integer, as_small_float, element_of, tensor
 from qmlir.text.elements import narrowed
 
-# Conversions between plain types: floats to integers modulo their width, everything else by one instruction or two.
+# Conversions between plain types: floats to integers modulo their width, all others by one or two instructions.
 
 _SIGNIFICANT_BITS: dict[type[Attribute], int] = {Float16Type: 11, BFloat16Type: 8, Float32Type: 24}
-"""Of f64 there are 53."""
+"""The significant bits of float types; f64 has 53."""
 
 _TWO_TO_64 = 2.0**64
 
 
 def _to_integer(x: Scalar, source: Attribute, target: IntegerType) -> Scalar:
-    """A float cut off towards zero, modulo the width of `target`; NaN and infinities as 0.
+    """Truncates a float towards zero, modulo the width of `target`; NaN and infinities become 0.
 
-    Shorter floats come as f32.
+    Shorter floats are passed as f32.
     """
     bits, significant = target.bitwidth, _SIGNIFICANT_BITS.get(type(source), 53)
     for width in (32, 64):
-        # A float beyond such integers is a multiple of 2^(width - significant bits); f16 has none that far out.
+        # A float beyond such integers is a multiple of 2^(width - significant bits); f16 has no floats of that size.
         if bits <= width - significant or isinstance(source, Float16Type):
             is_inside = x.absolute().compare("lt", 2.0 ** (width - 1))
             return is_inside.select(x, 0).to(IntegerType(width)).to(target)
     number = x.to(f64)
     number = (number - number).compare("eq", 0).select(number, 0)
-    # Both steps are exact: the quotient is whole, and the rest keeps the low bits of the number.
+    # Both steps are exact: the quotient is integral, and the remainder keeps the low bits of the number.
     rest = number - (number * (1 / _TWO_TO_64)).apply(math.TruncOp) * _TWO_TO_64
     magnitude = rest.absolute().to(i64, unsigned=True)
     return rest.compare("lt", 0).select(-magnitude, magnitude).to(target)
@@ -83,7 +83,7 @@ def _converted(x: Scalar, source: Attribute, element: Attribute) -> Scalar:
     if element == i1:
         return x.to(element)
     if isinstance(element, AnyFloat):
-        # Integers and f64 go to the shorter floats by way of f32 as their evaluator does.
+        # Integers and f64 are converted to the shorter floats through f32, as in their evaluator.
         is_by_f32 = isinstance(element, BFloat16Type) or (isinstance(element, Float16Type) and not x.is_float)
         return (x.to(f32) if is_by_f32 else x).to(element)
     target = as_integer(element)
@@ -183,7 +183,7 @@ def _uniform(at: Lowering, values: Sequence[SSAValue]) -> list[UniformQuantizedT
 
 
 def _scale(at: Lowering, value: SSAValue, element: UniformQuantizedType) -> Any:
-    """The scales of an operand in a shape that broadcasts against the result, as f32."""
+    """Returns the f32 scales of an operand in a shape that broadcasts to the result."""
     shape = tensor(value.type).get_shape()
     scales, _ = broadcast_parameters(element, shape)
     return np.asarray(scales, np.float32)
@@ -201,9 +201,9 @@ def _rescaled(at: Lowering, values: Sequence[SSAValue], scale: Any, largest: int
 
 
 def _on_one_scale(function: Function, growth: Callable[[Sequence[int]], int]) -> Lower:
-    """`function` of the integers of quantized operands of one scale; of floats otherwise.
+    """Returns a lowering of `function` on the integers of quantized operands of one scale, otherwise on floats.
 
-    `growth` gives the largest absolute value of a result from those of the operands.
+    `growth` returns the largest absolute value of a result for those of the operands.
     """
     in_general = elementwise(function)
 
@@ -225,7 +225,7 @@ def _on_one_scale(function: Function, growth: Callable[[Sequence[int]], int]) ->
 def _brought_together(
     op: ops.BinaryOp, at: Lowering, scales: Sequence[Any], growth: Callable[[Sequence[int]], int], function: Function
 ) -> SSAValue:
-    """`function` of integers that are rescaled, in a mode without floats, to one scale first."""
+    """Rescales integers to a common scale, in an integer mode, and applies `function`."""
     mode = quantized.requantization_of(at)
     common = common_scale(op, *scales)
     if (shifted := _shifted_together(op, at, scales, common, growth, function)) is not None:
@@ -242,7 +242,8 @@ def _shifted_together(
     op: ops.BinaryOp, at: Lowering, scales: Sequence[Any], common: Any, growth: Callable[[Sequence[int]], int],
     function: Function,
 ) -> SSAValue | None:  # fmt: skip
-    """The same by shifts to the left, `None` where 32 bits do not hold the integers, or the mode is another."""
+    """Rescales by left shifts instead; returns `None` if 32 bits don't hold the integers, or the mode is not a
+    shift."""
     elements = _uniform(at, op.operands)
     if elements is None or quantized.requantization_of(at).mode is not Mode.SHIFT:
         return None
@@ -268,14 +269,14 @@ def _shifted_together(
 
 
 def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, places: int) -> quantized.ScalarRead:
-    """The integers of an operand in steps of the scale `common`, in i64."""
+    """Reads the integers of an operand rescaled to the scale `common`, in i64."""
     map_ = operand_map(at, value)
     own = quantized.centred(at, value, map_)
     ratio = np.ldexp(source, -places).astype(np.float64) / common.astype(np.float64)
     mode, zero_point = quantized.requantization_of(at), np.zeros((), np.int64)
     every = AffineMap.identity(map_.num_dims)  # the common scale may vary along axes that the operand has not
     element = quantized.uniform_element(at, value)
-    # 32 bits hold what has been shifted into its headroom; what they do not hold is saturated before it is rescaled.
+    # 32 bits hold integers shifted into their headroom; larger ones saturate before they are rescaled.
     is_short = mode.mode is not Mode.SHIFT and element is not None and quantized.largest(element) << places < 1 << 31
     rescaled = quantized.rescaling(at, mode, np.asarray(ratio), zero_point, quantized.ANY, i64, every)
 
@@ -329,14 +330,14 @@ def _clip_quantized(op: ops.ClipOp, at: Lowering) -> Sequence[SSAValue] | None:
 
 
 def _stored_bound(element: UniformQuantizedType, shape: Sequence[int], bound: FloatAttr[Any]) -> Any:
-    """A bound quantized as a value would be, in a shape that broadcasts against the result."""
+    """Quantizes a bound like a value, in a shape that broadcasts to the result."""
     if element.granularity is Granularity.TENSOR:
         return quantize(np.full((1,) * len(shape), bound.value.data), element)
     return quantize(np.full(shape, bound.value.data), element)
 
 
 def _compare(predicate: str) -> Lower:
-    """Operands of one scale by their integers, others by the real values that they stand for."""
+    """Compares operands of one scale by their integers, and others by their exact real values."""
     plain = _comparison(predicate)
 
     def lower(op: Any, at: Lowering) -> Sequence[SSAValue]:
@@ -368,15 +369,15 @@ def _compare(predicate: str) -> Lower:
 
 
 _STEP_BITS = 48
-"""A remainder takes off so many bits of the quotient at a time: f64 holds each partial quotient with room to spare."""
+"""The quotient bits that one step of a remainder removes: f64 holds each partial quotient with headroom."""
 
 
 def _float_remainder(a: Scalar, b: Scalar) -> Scalar:
-    """C's `fmod`, exact, by long division in f64.
+    """Computes C's `fmod` exactly, by long division in f64.
 
-    The divisor is taken times 2^48 again and again, the largest first, so that every partial quotient is a number that
-    f64 holds. The fused step loses nothing, as the rest has few bits. A partial quotient may be rounded up to the next
-    whole number: then the rest is one divisor too small.
+    The divisor is multiplied by powers of 2^48, the largest first, so that f64 represents every partial quotient. The
+    fused step is exact, as the remainder has few bits. If a partial quotient is rounded up to the next integer, the
+    remainder is one divisor too small.
     """
     dividend, divisor = a.to(f64), b.to(f64)
     rest, step = dividend.absolute(), divisor.absolute()
@@ -393,7 +394,7 @@ def _float_remainder(a: Scalar, b: Scalar) -> Scalar:
 
 
 def _remainder(op: ops.ModOp, a: Scalar, b: Scalar) -> Scalar:
-    """`fmod` has the sign of the dividend, `mod` that of the divisor."""
+    """Computes the remainder: `fmod` has the sign of the dividend, `mod` that of the divisor."""
     rest = _float_remainder(a, b) if a.is_float else a % b
     if op.fmod.value.data or a.unsigned:
         return rest
@@ -412,7 +413,8 @@ def _power(op: Operation, a: Scalar, b: Scalar) -> Scalar:
 
 
 def _integer_power(base: Scalar, exponent: Scalar) -> Scalar:
-    """By squaring, one step for each bit of the exponent: it wraps as products do, and 1 and -1 have inverses."""
+    """Computes a power by squaring, one step per bit of the exponent; it wraps like products, and 1 and -1 have
+    inverses."""
     result, factor = base.constant(1), base
     bits = base.bits if base.unsigned else base.bits - 1
     magnitude = exponent if exponent.unsigned else exponent.maximum(0)
@@ -428,10 +430,12 @@ def _integer_power(base: Scalar, exponent: Scalar) -> Scalar:
 
 
 def _divided(function: Function) -> Lower:
-    """`function` of a dividend and a divisor; integers wrap, where `arith` has no quotient of the smallest one and -1.
+    """Lowers `function` of a dividend and a divisor with wrapping, which `arith` lacks for the smallest integer over
+    -1.
 
-    So what is divided by -1 is negated and divided by 1: the same quotient, and no remainder either way. Where a
-    constant shows that the two don't meet, nothing is compared.
+    A dividend over -1 is negated and divided by 1: the quotient is equal, and the remainder 0. If a constant shows that
+    the
+    case cannot occur, no comparison is emitted.
     """
 
     def lower(op: Any, at: Lowering) -> Sequence[SSAValue] | None:
@@ -449,7 +453,7 @@ def _divided(function: Function) -> Lower:
 
 
 def _may_hold(at: Lowering, value: SSAValue, number: int) -> bool:
-    """Whether some element of an operand may be `number`: of a constant, whether one is."""
+    """Whether an element of an operand may be `number`; for a constant, whether one is."""
     known = at.known(value)
     return known is None or bool((narrowed(known, tensor(value.type).get_element_type()) == number).any())
 
@@ -469,7 +473,7 @@ FUNCTIONS: dict[type[Operation], Function] = {
     ops.EqualOp: _comparison("eq"),
     ops.WhereOp: of_scalars(Scalar.select),
 }
-"""What operations compute on plain floats, inside a body."""
+"""The scalar functions of operations on plain floats."""
 
 
 LOWERINGS: dict[type[Operation], Lower] = {

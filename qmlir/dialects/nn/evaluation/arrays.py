@@ -1,4 +1,4 @@
-"""Arrays of rows and windows, and the precision in which evaluators compute."""
+"""Precision of evaluators, windows over arrays, and contractions as matrix products of rows."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,11 +18,10 @@ from qmlir.ir.builtin_types import DTYPES, element_of, shape_of
 from qmlir.ir.limits import budget, over
 from qmlir.text.elements import narrowed
 
-# The precision in which evaluators compute, and how the results of elementwise ones become elements again.
+# The precision in which evaluators compute, and the conversion of elementwise results to elements.
 #
-# f32 and f64 are computed in their own precision. Shorter floats are computed in f32 and rounded once, half-way
-# cases to even. Integers wrap around, those of less than a byte too. What IEEE gives for a division by 0 or an
-# overflow is the answer.
+# f32 and f64 are computed in their own precision. Shorter floats are computed in f32 and rounded once, ties to even.
+# Integers wrap around, also those narrower than a byte. Divisions by 0 and overflows have IEEE results.
 
 Evaluator = Callable[..., tuple[Array, ...]]
 
@@ -30,12 +29,12 @@ SHORT_FLOATS = frozenset(np.dtype(each) for each in (np.float16, ml_dtypes.bfloa
 
 
 def computing_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The type in which values of `dtype` are computed: f32 for shorter floats."""
+    """Returns the type in which values of `dtype` are computed: f32 for shorter floats."""
     return np.dtype(np.float32) if dtype in SHORT_FLOATS else dtype
 
 
 def widened(array: Array) -> Array:
-    """`array`, in f32 where it holds shorter floats."""
+    """Converts shorter floats to f32."""
     return array.astype(computing_dtype(array.dtype), copy=False)
 
 
@@ -45,7 +44,7 @@ def is_integral(array: Array) -> bool:
 
 
 def of_operation(function: Callable[..., Any]) -> Evaluator:
-    """The evaluator of an operation whose result has the type of its operands, by `function(op, *arrays)`."""
+    """Returns the evaluator of an operation whose result has the operands' type, from `function(op, *arrays)`."""
 
     def evaluator(op: Operation, *arrays: Array) -> tuple[Array]:
         dtype = arrays[0].dtype
@@ -57,7 +56,7 @@ def of_operation(function: Callable[..., Any]) -> Evaluator:
 
 
 def of_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function(*arrays)` as one that takes the operation first, for operations whose properties do not matter."""
+    """Adapts `function(*arrays)` to take the operation first, for operations whose properties do not matter."""
 
     def of_their_values(op: Operation, *arrays: Array) -> Any:
         return function(*arrays)
@@ -66,7 +65,7 @@ def of_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_question(function: Callable[..., Any]) -> Evaluator:
-    """The evaluator of an operation whose result is i1, 0 and 1, by `function(op, *arrays)`."""
+    """Returns the evaluator of a predicate, whose result is i1 (0 and 1), from `function(op, *arrays)`."""
 
     def evaluator(op: Operation, *arrays: Array) -> tuple[Array]:
         with np.errstate(all="ignore"):
@@ -79,7 +78,7 @@ def of_question(function: Callable[..., Any]) -> Evaluator:
 
 
 def window_view(data: Array, windows: Windows, counts: tuple[int, ...], fill: Any) -> Array:
-    """A view `[N, C, *counts, *kernel]` of `data`, padded with `fill` as far as the windows reach."""
+    """Returns a view `[N, C, *counts, *kernel]` of `data`, padded with `fill` as far as the windows reach."""
     pads = [(0, 0), (0, 0)]
     for axis, count in enumerate(counts):
         begin, end = windows.padding(axis)
@@ -100,7 +99,7 @@ def window_view(data: Array, windows: Windows, counts: tuple[int, ...], fill: An
 
 
 class KernelElement(NamedTuple):
-    """A kernel element, the windows in which it falls on the data, and the elements there; for all spatial axes."""
+    """A kernel element, the windows for which it meets the data, and the elements there, for all spatial axes."""
 
     tap: tuple[int, ...]
     windows: tuple[slice, ...]
@@ -108,7 +107,7 @@ class KernelElement(NamedTuple):
 
 
 def places(windows: Windows, sizes: Sequence[int], counts: Sequence[int]) -> Iterator[KernelElement]:
-    """Every kernel element of `counts` windows over spatial axes of `sizes`, in row-major order."""
+    """Yields all kernel elements of `counts` windows over spatial axes of `sizes`, in row-major order."""
     along = (
         enumerate(taps(windows, axis, size, count))
         for axis, (size, count) in enumerate(zip(sizes, counts, strict=True))
@@ -122,9 +121,9 @@ def places(windows: Windows, sizes: Sequence[int], counts: Sequence[int]) -> Ite
 
 
 def columns(data: Array, windows: Windows, counts: tuple[int, ...]) -> Array:
-    """The element under each kernel element of each window, `[N, C, *kernel, *counts]`, 0 where it falls on padding.
+    """Returns the element under each kernel element of each window, `[N, C, *kernel, *counts]`, 0 in the padding.
 
-    Windows of one element that stand side by side are the data itself: a view.
+    For dense windows of one element, the result is a view of the data.
     """
     batch = (slice(None), slice(None))
     shape = (*data.shape[:2], *windows.kernel, *counts)
@@ -138,22 +137,22 @@ def columns(data: Array, windows: Windows, counts: tuple[int, ...]) -> Array:
 
 # Contractions as matrix products: each row of the data is multiplied by a row of weights for every channel.
 #
-# The rows of a convolution are what its windows see. A row has the terms of one sum, in the order in which the
-# weights have them; groups of channels are apart.
+# The rows of a convolution are its windows. A row has the terms of one sum, in the order of the weights; groups of
+# channels are separate.
 
 
 @dataclass(frozen=True)
 class ContractionRows:
-    """How a contraction with constant weights is a matrix product for each of `groups` groups of channels."""
+    """A contraction with constant weights as a matrix product for each of `groups` groups of channels."""
 
     weight: SSAValue
     data: SSAValue
     groups: int
     of_data: Callable[[Array], Array]
-    """The data as `[groups, rows, terms]`; 0 where a window reaches beyond it."""
+    """Converts the data to `[groups, rows, terms]`; 0 where a window reaches beyond it."""
 
     of_weights: Callable[[Array], Array]
-    """What has the shape of the weights as `[groups, channels, terms]`."""
+    """Converts an array in the shape of the weights to `[groups, channels, terms]`."""
 
     to_weights: Callable[[Array], Array]
     """The inverse of `of_weights`."""
@@ -162,7 +161,7 @@ class ContractionRows:
 def _by_channel(
     op: ops.ConvOp | ops.FullyConnectedOp, groups: int, of_data: Callable[[Array], Array]
 ) -> ContractionRows:
-    """Weights whose first axis are the channels, group by group."""
+    """Returns the rows for weights whose first axis is the channels, group by group."""
     shape = shape_of(op.weight)
     return ContractionRows(
         op.weight,
@@ -238,6 +237,6 @@ _ROWS: Mapping[type[Operation], Callable[..., ContractionRows | None]] = {
 
 
 def rows_of(op: Operation) -> ContractionRows | None:
-    """How `op` multiplies rows by weights; `None` where it does not, or by stacks of matrices."""
+    """Returns the matrix product form of `op`; `None` if it is no contraction, or multiplies by stacks of matrices."""
     made = _ROWS.get(type(op))
     return None if made is None else made(op)

@@ -1,4 +1,4 @@
-"""Operations in the mode `qlinear`: ONNX Runtime's order of f32 steps, where the zero point goes in before rounding."""
+"""Evaluation in mode `qlinear`: ONNX Runtime's order of f32 steps, in which the zero point is added before rounding."""
 
 import math
 
@@ -47,7 +47,7 @@ def _average_pool(op: AveragePoolOp, data: Array) -> tuple[Array]:
     total = np.zeros(taps.shape[:-1], np.float32)
     for tap in range(taps.shape[-1]):
         total = total + taps[..., tap]
-    # With its padding a window counts the whole kernel, also what lies beyond the padding.
+    # With `count_include_pad`, a window counts the whole kernel, even beyond the padding.
     counts_padding = bool(op.count_include_pad.value.data)
     count = math.prod(windows.kernel) if counts_padding else covered_elements(windows, counts, sizes, False)
     return _stored(requantization.moved_mean(total, count, affine(result)), result)

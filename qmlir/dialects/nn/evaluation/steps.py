@@ -1,7 +1,7 @@
-"""The parts of a recurrent layer, evaluated step by step: they are built for three steps, however long the sequence is.
+"""Step-by-step evaluation of a recurrent layer's parts, which are built for three steps only.
 
-The first step begins with the initial states, the last one gives results of the layer, and all others have the roles
-and types of the one between them. So the integers are those of the parts of all steps.
+The first step reads the initial states, the last one defines results of the layer, and all others have the roles
+and types of the middle one. The integers are thus those of the parts of all steps.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,23 +28,23 @@ from qmlir.ir.evaluation import Evaluator, Layout, Results, RunsRegions, argumen
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 
 STEPS = 3
-"""The steps whose parts are built."""
+"""The number of steps whose parts are built."""
 
 Watch = Callable[[str, Operation, Sequence[Any]], None]
-"""Is called with the role of each part, the part, and what it computes."""
+"""A callback that receives the role of each part, the part, and its results."""
 
 _KEPT = 16
-"""The layers whose parts are kept, for the next samples."""
+"""The number of layers whose parts are cached for further samples."""
 
 
 @dataclass(frozen=True)
 class _Known:
-    """All that the parts of a layer depend on."""
+    """The cache key: everything that the parts of a layer depend on."""
 
     kind: type[Operation]
     properties: frozenset[tuple[str, Attribute]]
     elements: tuple[Attribute, ...]
-    """Those of the results."""
+    """The element types of the results."""
 
     operands: tuple[tuple[Attribute, Attribute | None], ...]
     """The type of each operand, and its elements if it is a constant."""
@@ -54,7 +54,7 @@ class _Known:
 
 @dataclass(frozen=True)
 class _Part:
-    """A part, prepared."""
+    """A part with its prepared evaluator."""
 
     role: str
     op: Operation
@@ -62,7 +62,7 @@ class _Part:
     layout: Layout
 
     def run(self, values: dict[SSAValue, Any], watch: Watch | None) -> None:
-        """Add the results to `values`."""
+        """Evaluates the part, and adds the results to `values`."""
         found = self.evaluator(self.op, *arguments_by(self.layout, [values[each] for each in self.op.operands]))
         values.update(zip(self.op.results, found, strict=True))
         if watch is not None:
@@ -70,25 +70,25 @@ class _Part:
 
 
 def _current(value: SSAValue) -> SSAValue:
-    """The value that a result is now: giving it another type made a new one."""
+    """Returns the current result for `value`, since a new type creates a new result."""
     return value.op.results[value.index] if isinstance(value, OpResult) else value
 
 
 @dataclass(frozen=True)
 class _Walk:
-    """One direction: its steps, in the order in which it takes them, and what is different at each place."""
+    """One direction: its steps in execution order, and the parts that vary by position."""
 
     direction: Direction
     parts: Mapping[int, _Part]
-    """The parts that are computed in each run, by their numbers."""
+    """The parts that are computed in each run, by their indices."""
 
     running: Sequence[_Part]
-    """What says which sequences reach each place, if the layer has lengths."""
+    """The masks of sequences that reach each position, if the layer has lengths."""
 
     def _run_step(
         self, step: StepParts, place: int, values: dict[SSAValue, Any], watch: Watch | None
     ) -> tuple[list[Any], Any]:
-        """The states after `step` at `place` of the sequence, and its output."""
+        """Returns the states after `step` at position `place` of the sequence, and its output."""
         for split in self.direction.splits:
             values[split.results[step.place]] = values[split.operands[0]][place : place + 1]
         if self.running:
@@ -101,7 +101,7 @@ class _Walk:
         return [values[_current(each)] for each in step.after], values[_current(step.output)]
 
     def run(self, time: int, values: dict[SSAValue, Any], watch: Watch | None) -> Array:
-        """The hidden states of all places, `[T, N, H]`; the last states are added to `values`."""
+        """Returns the hidden states of all positions, `[T, N, H]`, and adds the last states to `values`."""
         first, middle, last = self.direction.taken
         places = range(time)[:: -1 if first.place else 1]
         outputs: dict[int, Any] = {}
@@ -115,25 +115,25 @@ class _Walk:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The parts of a layer, prepared."""
+    """The prepared parts of a layer."""
 
     arguments: Sequence[SSAValue]
     constants: Mapping[SSAValue, Array]
     parts: Mapping[int, _Part]
     walks: Mapping[int, _Walk]
-    """By the number of the first part of its first step."""
+    """By the index of the first part of the first step."""
 
     joins: Mapping[int, int]
-    """By the number of a part that joins all hidden states of a direction, that of the walk."""
+    """Maps the index of a part that joins all hidden states of a direction to that of its walk."""
 
     sequences: frozenset[int]
-    """The parts that give each direction's hidden states an axis of directions."""
+    """The parts that add an axis of directions to the hidden states of each direction."""
 
     results: Sequence[SSAValue]
     count: int
 
     def run(self, time: int, arguments: Sequence[Any], watch: Watch | None) -> Results:
-        """The results on the values of the operands."""
+        """Evaluates the parts on the values of the operands."""
         values = {**self.constants, **dict(zip(self.arguments, arguments, strict=True))}
         joined: dict[int, Array] = {}
         number = 0
@@ -165,7 +165,7 @@ def _prepared(parts: Parts, skipped: frozenset[Operation]) -> Iterator[tuple[int
 
 @lru_cache(_KEPT)
 def _plan(known: _Known) -> _Plan | str:
-    """The plan of a layer, or what its components lack."""
+    """Returns the plan of a layer, or the reason why its components are incomplete."""
     types = [type_ for type_, elements in known.operands if elements is None]
     arguments = iter(Block(arg_types=types).args)
     operands = [
@@ -214,7 +214,7 @@ def _plan(known: _Known) -> _Plan | str:
 
 
 def of_steps(op: Layer, values: Mapping[SSAValue, Any], watch: Watch | None) -> Results | None:
-    """The results of the parts of `op` on the `values` of its operands; `None` if they have to be built one by one.
+    """Evaluates `op` by its parts on the `values` of its operands; `None` if all steps must be built.
 
     `watch` is called for each part of each step.
     """

@@ -1,4 +1,4 @@
-"""Reverse-mode differentiation of functions, and values that are recomputed instead of kept."""
+"""Reverse-mode differentiation of functions, and rematerialization."""
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import cast
@@ -23,12 +23,11 @@ from qmlir.ir.effects import erase_dead
 from qmlir.ir.interfaces import Recomputable, volume
 from qmlir.ir.signature import Port, inputs_of, outputs_of, set_ports
 
-# Which values a gradient reads from memory, and which it computes once more, so that the least memory is kept.
+# The choice of values that a gradient reads from memory or recomputes, minimizing the stored memory.
 #
-# A program of elementwise steps takes as long as its memory does: what a chain of them gives is better computed
-# again from its beginning than written and read. The choice is a minimum cut between what is computed anyway and
-# what the gradient reads, as in Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016, and PyTorch's
-# partitioner.
+# Elementwise operations are bound by memory: it is faster to recompute a chain of them from its start than to write
+# and read its results. The choice is a minimum cut between values that are computed anyway and values that the gradient
+# reads, as in Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016, and PyTorch's partitioner.
 
 
 def _is_constant(value: SSAValue) -> bool:
@@ -36,15 +35,15 @@ def _is_constant(value: SSAValue) -> bool:
 
 
 def _bytes(value: SSAValue) -> int:
-    """The memory of a value, in which a size that is not known counts as 1."""
+    """Returns the memory of a value in bytes; dynamic sizes count as 1."""
     width = getattr(element_of(value), "bitwidth", 32)
     return max(volume(shape_of(value)) * width // 8, 1)
 
 
 def recompute(forward: Block, backward: Block, free: Container[SSAValue]) -> None:
-    """Add to `backward`, before everything else, operations of `forward` whose results need not be kept then.
+    """Prepends operations of `forward` to `backward` whose results then need not be stored.
 
-    `free` are the values that can be read at no cost: inputs and results of the forward.
+    `free` are the values that can be read at no cost: inputs and results of the forward function.
     """
     first = backward.first_op
     assert first is not None
@@ -61,7 +60,7 @@ def recompute(forward: Block, backward: Block, free: Container[SSAValue]) -> Non
         if value not in places:
             places[value] = len(places)
             pending += filter(is_kept, value.owner.operands if isinstance(value.owner, Recomputable) else ())
-    # Two variables a value: whether the backward has it, and whether it computes it.
+    # Two variables per value: whether the backward function has it, and whether it computes it.
     choices = BinaryChoices(2 * len(places))
     for value in read:
         choices.pay(1 + sum(map(_bytes, places)), zero=2 * places[value])
@@ -83,16 +82,16 @@ def recompute(forward: Block, backward: Block, free: Container[SSAValue]) -> Non
         value.replace_uses_with_if(copy, lambda use: use.operation.parent is backward)
 
 
-# Reverse-mode differentiation: from the gradients of some values back to those of others, by a rule an operation.
+# Reverse-mode differentiation: from the gradients of some values to those of others, by a rule per operation.
 #
 # Rules come from the registry (`gradients`). A composite without a rule has the gradient of its parts, which are
-# computed once more from its operands.
+# recomputed from its operands.
 
 Insert = Callable[[Operation], object]
 
 
 def depending_on(operations: Sequence[Operation], variables: Sequence[SSAValue]) -> set[SSAValue]:
-    """`variables` and what `operations`, in order, compute of them."""
+    """Returns `variables` and all results of `operations`, in order, that depend on them."""
     dependent = set(variables)
     for op in operations:
         if not dependent.isdisjoint(op.operands):
@@ -103,10 +102,10 @@ def depending_on(operations: Sequence[Operation], variables: Sequence[SSAValue])
 def gradients(
     operations: Sequence[Operation], seeds: Mapping[SSAValue, SSAValue], variables: Sequence[SSAValue], insert: Insert
 ) -> Gradients:
-    """The gradients with respect to `variables`, where `seeds` has those of some results of `operations`.
+    """Returns the gradients with respect to `variables`; `seeds` are the gradients of some results of `operations`.
 
-    `insert` adds operations, in order. `None` is a gradient that is 0 everywhere. Each of `variables` is taken to
-    depend on nothing. Raises `DiagnosticError`, naming it, for an operation between them that has no rule.
+    `insert` adds operations, in order. `None` is a gradient that is 0 everywhere. Each variable counts as independent
+    of the others. Raises `DiagnosticError` for an operation on the path without a rule.
     """
     inner = [op for op in operations if not any(result in variables for result in op.results)]
     dependent = depending_on(inner, variables)
@@ -150,27 +149,28 @@ def _by_parts(at: Backward, op: Operation, *given: SSAValue | None) -> Gradients
             seeds[result] = at.append(AddOp(seeds[result], gradient)).result if result in seeds else gradient
     operands = [operand for operand in dict.fromkeys(op.operands) if operand in at.wanted]
     found = dict(zip(operands, gradients(parts.operations, seeds, operands, at.insert), strict=True))
-    # An operand that stands twice has one gradient, of both.
+    # An operand that occurs twice has a single gradient, the sum of both.
     return [found.pop(operand, None) for operand in op.operands]
 
 
-# A function in two: one that returns besides what its gradient reads, and one that computes the gradient of it.
+# Splits a function in two: one that also returns the values that its gradient reads, and the gradient function.
 
 
 def gradient_name(name: str) -> str:
-    """The name of the gradient of an input or an output."""
+    """Returns the name of the gradient of an input or output."""
     return f"gradient_{name}"
 
 
 def differentiated(
     function: FuncOp, variables: Sequence[BlockArgument], targets: Sequence[int], *, are_ones: bool, recomputes: bool
 ) -> tuple[FuncOp, int]:
-    """The function that computes the gradients with respect to `variables`, and how many values are kept for it.
+    """Returns the function that computes the gradients with respect to `variables`, and the number of values kept for
+    it.
 
-    `targets` are the results whose gradients are given, by arguments, or with `are_ones` all 1. `function`, which has
-    one block, gets the values that are kept as further results; with `recomputes` what costs little is computed again
-    and not kept. Raises `DiagnosticError` for an operation without a
-    rule.
+    `targets` are the results whose gradients are given, by arguments, or with `are_ones` all 1. `function`, which must
+    have
+    one block, gets the kept values as further results; with `recomputes`, cheap values are recomputed instead. Raises
+    `DiagnosticError` for an operation without a rule.
     """
     last = function.get_return_op()
     assert last is not None
@@ -188,7 +188,7 @@ def differentiated(
         else:
             seed = added.insert_arg(tensor_like(value, shape_of(value)), len(added.args))
             given.append(Port(gradient_name(port.name), seed.type, port.dims))
-        # A value that is returned twice has the gradients of both.
+        # A value that is returned twice has the sum of both gradients.
         seeds[value] = at.append(AddOp(seeds[value], seed)).result if value in seeds else seed
     found = gradients(operations, seeds, variables, added.add_op)
     returned = [
@@ -213,7 +213,7 @@ def differentiated(
 
 
 def _declare(function: FuncOp, inputs: Sequence[Port], outputs: Sequence[Port]) -> None:
-    """Give `function` the type that its block says, and the names of these ports."""
+    """Sets the type of `function` to that of its block, and the names of these ports."""
     last = function.get_return_op()
     assert last is not None
     arguments, results = function.body.block.args, last.operands
@@ -222,9 +222,9 @@ def _declare(function: FuncOp, inputs: Sequence[Port], outputs: Sequence[Port]) 
 
 
 def _kept(function: FuncOp, last: ReturnOp, backward: Block, *, are_last: bool) -> list[tuple[SSAValue, Port]]:
-    """Make what `backward` reads of `function` arguments, and constants its own: each value with its new port.
+    """Turns the values of `function` that `backward` reads into arguments, and clones constants; returns the new ports.
 
-    With `are_last` what a convolution gives is kept with its channels last, as it is computed.
+    With `are_last`, results of convolutions are kept with channels last, as they are computed.
     """
     known: dict[SSAValue, Port] = dict(zip(function.body.block.args, inputs_of(function), strict=True))
     for value, port in zip(last.operands, outputs_of(function), strict=True):
@@ -258,7 +258,7 @@ def _kept(function: FuncOp, last: ReturnOp, backward: Block, *, are_last: bool) 
 
 
 def _has_windows(value: SSAValue) -> bool:
-    """Whether a value is what a convolution gives, or computed of that element by element."""
+    """Whether a value is the result of a convolution, or computed from one elementwise."""
     pending, found = [value], {value}
     while pending:
         owner = pending.pop().owner
@@ -272,18 +272,18 @@ def _has_windows(value: SSAValue) -> bool:
 
 
 def _channels_last(value: SSAValue) -> list[int]:
-    """The axes of what a convolution gives, with those of the channels last."""
+    """Returns the permutation that moves the channels of a convolution's result last."""
     return [0, *range(2, len(shape_of(value))), 1]
 
 
 def _site(owner: Operation | Block, place: Operation) -> Site:
-    """Where operations for the nodes of `owner` are added before `place`."""
+    """Returns an insertion point before `place` for operations with the origins of `owner`."""
     assert isinstance(owner, Operation)
     return Site(owner, lambda made: Rewriter.insert_op(made, InsertPoint.before(place)))
 
 
 def _free(name: str, taken: Iterable[str]) -> str:
-    """`name`, with underscores after it while it is taken."""
+    """Appends underscores to `name` until it is not in `taken`."""
     while name in taken:
         name += "_"
     return name

@@ -1,4 +1,4 @@
-"""Evaluators of the family `indexing`, on floats and on quantized values."""
+"""Evaluation of gather and scatter operations, on floats and on quantized values."""
 
 from collections.abc import Callable
 
@@ -17,14 +17,14 @@ from qmlir.ir.builtin_types import element_of
 from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import narrowed
 
-# What the operations that take or write elements by index compute, on stored values of any kind.
+# Gather and scatter operations on stored values of any kind.
 
 Places = tuple[Array, ...]
-"""An index into each of the leading axes, in arrays that broadcast together."""
+"""Indices into each of the leading axes, in arrays that broadcast against each other."""
 
 
 def checked_indices(indices: Array, size: int) -> Array:
-    """Indices counted from the front. Raises `InterpretationError` for one that is out of range."""
+    """Returns indices counted from the front. Raises `InterpretationError` if one is out of range."""
     wrong = (indices < -size) | (indices >= size)
     if wrong.any():
         raise InterpretationError(f"index {indices[wrong].flat[0]} is out of range for {size} elements")
@@ -38,7 +38,7 @@ def _gather(op: ops.GatherOp, x: Array, indices: Array) -> tuple[Array]:
 
 
 def _element_places(shape: tuple[int, ...], indices: Array, axis: int) -> Places:
-    """The place of each index, but for `axis`, where the index says."""
+    """Returns the position of each index, with the coordinate along `axis` replaced by the index."""
     axis = normalized_axis(axis, len(shape))
     places = list(np.ogrid[tuple(slice(size) for size in indices.shape)])
     for place, size in enumerate(indices.shape):
@@ -51,7 +51,7 @@ def _element_places(shape: tuple[int, ...], indices: Array, axis: int) -> Places
 
 
 def _tuple_places(shape: tuple[int, ...], indices: Array, batch_dims: int) -> Places:
-    """The places that tuples along the last axis of `indices` name, in the batches that the tuples stand in."""
+    """Returns the positions named by tuples along the last axis of `indices`, in the batches of these tuples."""
     lead = indices.shape[:-1]
     batches: Places = tuple(np.ogrid[tuple(slice(size) for size in lead)])[:batch_dims]
     numbers = (checked_indices(indices[..., place], shape[batch_dims + place]) for place in range(indices.shape[-1]))
@@ -82,11 +82,11 @@ _REDUCTIONS: dict[str, Callable[[Array, Places, Array], Array]] = {
     "max": maximum.at,
 }
 _OF_BOOLEANS = {"add": "max", "mul": "min"}
-"""A sum of booleans is true where one of them is, a product where all are."""
+"""A sum of booleans is their disjunction, a product their conjunction."""
 
 
 def _scattered(op: ops.ScatteringOp, x: Array, places: Places, updates: Array) -> tuple[Array]:
-    """`x` with the updates; f16 and bf16 are added up in f32 and rounded once, integers wrap."""
+    """Applies the updates to `x`; f16 and bf16 are combined in f32 and rounded once, integers wrap."""
     element, name = element_of(op.input), op.reduction.data
     updates = updates.copy(order="C")  # NumPy writes in the order of memory, the last update is that in row-major order
     if name == "none":
@@ -129,7 +129,7 @@ EVALUATORS: dict[type[Operation], Evaluator] = {
 }
 
 
-# Slices by index of a tensor in which each has parameters of its own: exact integers, requantized once.
+# Gathers from a tensor whose slices have separate parameters: exact integers, requantized once.
 
 Result = tuple[Array, ...] | None
 

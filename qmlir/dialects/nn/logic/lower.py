@@ -1,4 +1,4 @@
-"""Elementwise logic: functions of booleans, of the bits of integers, and questions about floats."""
+"""Lowering of elementwise logic: on booleans, on the bits of integers, and predicates on floats."""
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation
@@ -14,7 +14,7 @@ def _bitwise_not(op: Operation, x: Scalar) -> Scalar:
 
 
 def _bit_shift(op: ops.BitShiftOp, x: Scalar, places: Scalar) -> Scalar:
-    """Shifts by less than the width; by any other number, what is left where all bits are gone."""
+    """Shifts by less than the width; for any other amount, all bits are shifted out."""
     is_left = op.direction.data == "left"
     is_inside = places.compare("le", x.bits - 1)
     if not places.unsigned:

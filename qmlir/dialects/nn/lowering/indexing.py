@@ -16,19 +16,19 @@ from qmlir.dialects.nn.indexing.evaluate import checked_indices
 from qmlir.dialects.nn.result_shapes import Windows
 from qmlir.ir.builtin_types import element_of, shape_of
 
-# Places inside tensors that are computed or looked up: indices counted from either end, and tables for axes.
+# Computed and tabulated positions: indices counted from either end, and index tables for axes.
 
 
 def one_element(at: Lowering, value: SSAValue, dims: int) -> Input:
-    """The only element of an operand, as an input of an operation with `dims` iterators."""
+    """Returns the only element of an operand, as an input of an operation with `dims` iterators."""
     zeros = (AffineExpr.constant(0),) * len(shape_of(value))
     return Input(at.value(value), AffineMap(dims, 0, zeros), at.signedness(value))
 
 
 def place_of(index: Scalar, size: int) -> Scalar:
-    """An index, of which a negative one counts from the end, as a place in an axis of `size` elements.
+    """Converts an index, which counts from the end if negative, to a position in an axis of `size` elements.
 
-    An index out of range is an error in the interpreter; loops clamp it, so that they stay in memory.
+    An index out of range is an error in the interpreter; loops clamp it, so that accesses stay in bounds.
     """
     wide = index.to(i64)
     if not index.unsigned:
@@ -37,7 +37,7 @@ def place_of(index: Scalar, size: int) -> Scalar:
 
 
 def checked(at: Lowering, indices: Array, size: int) -> Array:
-    """Known indices counted from the front."""
+    """Returns constant indices counted from the front. Raises `DiagnosticError` if one is out of range."""
     try:
         return checked_indices(indices, size)
     except InterpretationError as error:
@@ -51,17 +51,18 @@ class Places:
     input: Input
     size: int
     is_checked: bool
-    """Whether the indices are known, and places already."""
+    """Whether the indices are constant, checked and counted from the front."""
 
     def of(self, index: Scalar) -> Scalar:
-        """The place that an index of `input` names."""
+        """Returns the position for an index of `input`."""
         return index.to(IndexType()) if self.is_checked else place_of(index, self.size)
 
 
 def places(at: Lowering, indices: SSAValue, map_: AffineMap, size: int, component: int | None = None) -> Places:
-    """The places in an axis of `size` elements that an operand names; `map_` says where the points find theirs.
+    """Reads the positions in an axis of `size` elements from an operand with the indexing map `map_`.
 
-    With `component`, the operand holds tuples along its last axis, of which one number is read: `map_` has the others.
+    With `component`, the operand holds tuples along its last axis, of which that number is read; `map_` covers the
+    others.
     """
     if not size:
         raise at.error("cannot index an empty axis")
@@ -76,7 +77,7 @@ def places(at: Lowering, indices: SSAValue, map_: AffineMap, size: int, componen
 
 
 def run_of(indices: Array) -> range | None:
-    """Places that follow each other by one positive step, as a range."""
+    """Returns indices with a uniform positive step as a range; `None` for others."""
     first = int(indices[0])
     step = int(indices[1]) - first if len(indices) > 1 else 1
     found = range(first, first + step * len(indices), step) if step > 0 else range(0)
@@ -84,12 +85,12 @@ def run_of(indices: Array) -> range | None:
 
 
 def axes_map(dims: int, axes: Sequence[int]) -> AffineMap:
-    """From `dims` iterators to some of them."""
+    """Returns the map from `dims` iterators to some of them."""
     return AffineMap(dims, 0, tuple(AffineExpr.dimension(axis) for axis in axes))
 
 
 def along_axes(at: Lowering, value: SSAValue, tables: Mapping[int, Array]) -> SSAValue:
-    """The elements of a tensor at the places that a table names for each of some axes, in one operation."""
+    """Selects the elements of a tensor at the indices in a table for each of some axes, in a single operation."""
     if not tables:
         return value
     shape = [len(tables[axis]) if axis in tables else size for axis, size in enumerate(shape_of(value))]
@@ -112,38 +113,38 @@ def along_axes(at: Lowering, value: SSAValue, tables: Mapping[int, Array]) -> SS
 
 
 def channels_last(rank: int) -> tuple[int, ...]:
-    """The order of axes that takes `[N, C, …]` to `[N, …, C]`."""
+    """Returns the permutation from `[N, C, …]` to `[N, …, C]`."""
     return (0, *range(2, rank), 1)
 
 
 def channels_first(rank: int) -> tuple[int, ...]:
-    """The order of axes that takes `[N, …, C]` to `[N, C, …]`."""
+    """Returns the permutation from `[N, …, C]` to `[N, C, …]`."""
     return (0, rank - 1, *range(1, rank - 1))
 
 
 @dataclass(frozen=True)
 class SlidingWindows:
-    """Iterators `[N, windows…, C, taps…]` over windows of channels-last data."""
+    """The iteration space `[N, windows…, C, taps…]` over windows of channels-last data."""
 
     windows: Windows
     counts: tuple[int, ...]
-    """How many windows there are along each spatial axis."""
+    """The number of windows along each spatial axis."""
     batch: int
     channels: int
 
     @property
     def spatial(self) -> int:
-        """How many spatial axes there are."""
+        """The number of spatial axes."""
         return len(self.counts)
 
     @property
     def dims(self) -> int:
-        """How many iterators there are."""
+        """The number of iterators."""
         return 2 + 2 * self.spatial
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """One element for each window, `[N, windows…, C]`."""
+        """The shape with one element per window, `[N, windows…, C]`."""
         return (self.batch, *self.counts, self.channels)
 
     @property
@@ -153,11 +154,11 @@ class SlidingWindows:
 
     @property
     def result_map(self) -> AffineMap:
-        """From the iterators to the window."""
+        """The map from the iterators to the window."""
         return AffineMap(self.dims, 0, tuple(AffineExpr.dimension(axis) for axis in range(2 + self.spatial)))
 
     def data_map(self) -> AffineMap:
-        """From the iterators to the element of the padded data."""
+        """Returns the map from the iterators to the element of the padded data."""
         places = [AffineExpr.dimension(0)]
         for axis in range(self.spatial):
             window, tap = AffineExpr.dimension(1 + axis), AffineExpr.dimension(2 + self.spatial + axis)
@@ -165,7 +166,7 @@ class SlidingWindows:
         return AffineMap(self.dims, 0, (*places, AffineExpr.dimension(1 + self.spatial)))
 
     def padded(self, at: Lowering, last: SSAValue, number: Number) -> SSAValue:
-        """Channels-last data with a border of `number`, as far as the windows reach."""
+        """Pads channels-last data with `number` as far as the windows reach."""
         low, high = [0], [0]
         for axis, (count, size) in enumerate(zip(self.counts, shape_of(last)[1:-1], strict=True)):
             begin, end = self.windows.padding(axis)
@@ -175,12 +176,12 @@ class SlidingWindows:
         return at.pad(last, (*low, 0), (*high, 0), number)
 
     def inputs(self, at: Lowering, padded: SSAValue, unsigned: bool = False) -> list[Input]:
-        """The padded data, and an operand that is not read: its shape is that of the kernel."""
+        """Returns the padded data, and an unread operand whose shape is that of the kernel."""
         taps = at.empty(self.windows.kernel, element_of(padded))
         map_ = AffineMap(self.dims, 0, tuple(AffineExpr.dimension(axis) for axis in self.taps))
         return [Input(padded, self.data_map(), unsigned), Input(taps, map_)]
 
 
 def sliding(windows: Windows, counts: Sequence[int], shape: Sequence[int]) -> SlidingWindows:
-    """Windows over `[N, C, …]` data of `shape`."""
+    """Returns the iteration space of windows over `[N, C, …]` data of `shape`."""
     return SlidingWindows(windows, tuple(counts), shape[0], shape[1])

@@ -1,7 +1,7 @@
-"""Composites that reduce rows: one operation whose body has all their parts, reductions of the row among them.
+"""Lowering of composites that reduce rows to a single operation with row reductions in its body.
 
-A softmax takes the largest element of a row and a sum; a layer normalization a mean, and a mean of squares. The parts
-are those that the composite decomposes into, with the same formulas and roundings, scalar by scalar.
+A softmax needs the maximum and a sum of each row; a layer normalization a mean, and a mean of squares. The body follows
+the decomposition of the composite, with its formulas and roundings, scalar by scalar.
 """
 
 import math
@@ -26,7 +26,7 @@ _REDUCTIONS = (ReduceMaxOp, ReduceMeanOp, ReduceMinOp, ReduceSumOp)
 
 
 def _have_one_row(parts: Sequence[Operation]) -> bool:
-    """Whether parts compute elements, in one float type, and reduce the same row and keep its axes."""
+    """Whether parts compute elementwise in one float type, and reduce one common row while keeping its axes."""
     floats = {element_of(value) for part in parts for value in part.results} - {i1}
     rows = {part.reduced_axes(len(shape_of(part.input))) for part in parts if isinstance(part, ReduceOp)}
     keeps = all(part.keeps_axes for part in parts if isinstance(part, ReduceOp))
@@ -34,7 +34,7 @@ def _have_one_row(parts: Sequence[Operation]) -> bool:
 
 
 def _reduced(part: ReduceOp, x: Scalar) -> Scalar:
-    """The number of the row: sums in f64 and rounded once."""
+    """Reduces the row; sums are computed in f64 and rounded once."""
     sizes = shape_of(part.input)
     row = part.reduced_axes(len(sizes))
     if isinstance(part, ReduceMaxOp):
@@ -46,9 +46,9 @@ def _reduced(part: ReduceOp, x: Scalar) -> Scalar:
 
 
 def by_rows(op: NnOp, at: Lowering) -> Sequence[SSAValue] | None:
-    """A composite as one operation on elements; `None` where its parts are no such operation.
+    """Lowers a composite to a single elementwise operation; `None` if its parts do not permit it.
 
-    Parts that prepare parameters stand in front. A quantized composite is a float one between casts.
+    Parts that prepare parameters precede it. A quantized composite becomes a float one between casts.
     """
     if any(quantized.uniform_element(at, value) is not None for value in (*op.operands, *op.results)):
         return otherwise(op, at)

@@ -1,7 +1,6 @@
-"""Movement: reinterpretations, slices and copies of stored elements, whatever they stand for.
+"""Lowering of data movement: reinterpretations, slices and copies of stored elements of any kind.
 
-A slice backwards is one structured operation whose map runs from the end; everything else is made of the movements of
-`Lowering`.
+A backward slice is a structured operation whose map runs from the end; all others use the movements of `Lowering`.
 """
 
 from collections.abc import Sequence
@@ -16,12 +15,12 @@ from qmlir.ir.builtin_types import element_of, shape_of
 
 
 def _same_elements(op: ops.ReshapeOp | ops.SqueezeOp | ops.UnsqueezeOp, at: Lowering) -> Sequence[SSAValue]:
-    """The type of the result has the sizes that an operand would give."""
+    """The result type already has the sizes that an operand would provide."""
     return (at.reshape(at.value(op.input), at.result_shape()),)
 
 
 def strided(at: Lowering, value: SSAValue, indices: Sequence[range]) -> SSAValue:
-    """The elements of a tensor at the `indices` along each axis, which may run backwards."""
+    """Returns the elements at the `indices` along each axis, which may descend."""
     ascending = [each if each.step > 0 else each[::-1] for each in indices]
     sizes = [len(each) for each in indices]
     part = at.slice(value, [each.start for each in ascending], sizes, [each.step for each in ascending])

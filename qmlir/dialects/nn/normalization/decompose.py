@@ -1,4 +1,4 @@
-"""Normalizations: the mean, the deviation from it, the division, then scale and shift."""
+"""Decomposition of normalizations: mean, deviation from it, division, then scale and shift."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ from qmlir.ir.decomposition import Parts
 
 
 def _batch_norm(op: BatchNormOp, parts: Parts) -> Results:
-    """`x * f + (bias - mean * f)` with `f = scale / sqrt(variance + epsilon)`."""
+    """Decomposes to `x * f + (bias - mean * f)` with `f = scale / sqrt(variance + epsilon)`."""
     rank = len(shape_of(op.data))
     factor, offset = op.scale, op.bias
     if op.statistics is not None:
@@ -40,7 +40,7 @@ def _batch_norm(op: BatchNormOp, parts: Parts) -> Results:
 
 
 def moments(parts: Parts, data: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """`data` without its mean over `axes`, that mean, and the variance; the last two keep the axes, of size 1."""
+    """Returns `data` minus its mean over `axes`, the mean, and the variance; the last two keep the axes with size 1."""
     mean = parts.add("mean", ReduceMeanOp(data, axes)).result
     centred = parts.add("centred", SubOp(data, mean)).result
     squared = parts.add("squared", MulOp(centred, centred)).result
@@ -48,14 +48,14 @@ def moments(parts: Parts, data: SSAValue, axes: Sequence[int]) -> tuple[SSAValue
 
 
 def _over_root(parts: Parts, value: SSAValue, average: SSAValue, epsilon: FloatAttr, mean: str) -> SSAValue:
-    """`value` over the root of `average`, a mean of squares in the role `mean`, plus `epsilon`."""
+    """Divides `value` by the root of `average`, a mean of squares with role `mean`, plus `epsilon`."""
     small = scalar(parts, "epsilon", epsilon.value.data, value)
     deviation = parts.add("deviation", SqrtOp(parts.add(f"{mean}_epsilon", AddOp(average, small)).result)).result
     return parts.add("normalized", DivOp(value, deviation)).result
 
 
 def _standardized(parts: Parts, data: SSAValue, axes: Sequence[int], epsilon: FloatAttr) -> SSAValue:
-    """`data` with mean 0 and variance 1 over `axes`."""
+    """Normalizes `data` to mean 0 and variance 1 over `axes`."""
     centred, _, variance = moments(parts, data, axes)
     return _over_root(parts, centred, variance, epsilon, "variance")
 
@@ -67,13 +67,13 @@ def _scaled(parts: Parts, value: SSAValue, scale: SSAValue | None, bias: SSAValu
 
 
 def _rounded(parts: Parts, value: SSAValue, data: SSAValue) -> SSAValue:
-    """`value`, the result of the first stage, in the type of the data."""
+    """Casts `value`, the result of the first stage, to the type of the data."""
     element: Attribute = plain_type(element_of(data))
     return cast(parts, "rounded", value, element)
 
 
 def _layer_norm(op: LayerNormOp, parts: Parts) -> Results:
-    """Centre, divide by the deviation, scale, shift; the first two in the type of the first stage."""
+    """Centers, divides by the deviation, scales and shifts; the first two in the type of the first stage."""
     axes = range(op.first_axis, len(shape_of(op.data)))
     data = cast(parts, "stage", op.data, op.first_stage_type(op.data))
     normalized = _standardized(parts, data, axes, op.epsilon)
@@ -81,7 +81,7 @@ def _layer_norm(op: LayerNormOp, parts: Parts) -> Results:
 
 
 def _rms_norm(op: RmsNormOp, parts: Parts) -> Results:
-    """Divide by the root of the mean of the squares, in the type of the first stage, then scale."""
+    """Divides by the root mean square, in the type of the first stage, then scales."""
     axes = range(op.first_axis, len(shape_of(op.data)))
     data = cast(parts, "stage", op.data, op.first_stage_type(op.data))
     squared = parts.add("squared", MulOp(data, data)).result
@@ -91,7 +91,7 @@ def _rms_norm(op: RmsNormOp, parts: Parts) -> Results:
 
 
 def _instance_norm(op: InstanceNormOp, parts: Parts) -> Results:
-    """Centre each channel of each instance, divide by the deviation, scale, shift."""
+    """Centers each channel of each instance, divides by the deviation, scales and shifts."""
     rank = len(shape_of(op.data))
     if rank == 2:  # the mean over no axes is not a reduction
         return None
@@ -101,7 +101,7 @@ def _instance_norm(op: InstanceNormOp, parts: Parts) -> Results:
 
 
 def _group_norm(op: GroupNormOp, parts: Parts) -> Results:
-    """Each group of channels as one axis and standardized, then scale and shift for each channel."""
+    """Normalizes each group of channels as one axis, then scales and shifts each channel."""
     shape, groups = shape_of(op.data), op.groups.value.data
     if shape.count(DYNAMIC_INDEX) > 1 or shape[1] == DYNAMIC_INDEX:
         return None
@@ -117,7 +117,7 @@ def _group_norm(op: GroupNormOp, parts: Parts) -> Results:
 
 
 def _lp_norm(op: LpNormOp, parts: Parts) -> Results:
-    """`x` over its norm along the axis, 0 where the norm is 0; or over what that is kept above."""
+    """Divides by the norm along the axis, with result 0 if the norm is 0; or by the norm bounded below by `epsilon`."""
     x, axes = op.input, [normalized_axis(op.axis.value.data, len(shape_of(op.input)))]
     if op.p.value.data == 1:
         norm: SSAValue = parts.add("norm", ReduceSumOp(parts.add("magnitude", AbsOp(x)).result, axes)).result
@@ -143,4 +143,4 @@ COMPOSITES: dict[type[Operation], Decompose] = {
 }
 
 IN_STAGES: tuple[type[Operation], ...] = (GroupNormOp, LayerNormOp, RmsNormOp)
-"""Their first stage rounds to a precision of its own."""
+"""Normalizations whose first stage rounds to a separate precision."""

@@ -1,4 +1,4 @@
-"""Evaluators of the family `normalization`, on floats and on quantized values."""
+"""Evaluation of normalizations, on floats and on quantized values."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,46 +17,46 @@ from qmlir.dialects.quant.evaluate import quantize
 from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import dense_dtype
 
-# What the normalizations compute.
+# Float normalizations.
 #
-# Normalization of two stages rounds between them, as ONNX says; the others compute f16 and bf16 in f32, and round
-# once. Sums have the order and precision of `qmlir.arithmetic.arrays`; every other step rounds in the type
-# computed in.
+# Two-stage normalizations round between the stages, as ONNX specifies; the others compute f16 and bf16 in f32, and
+# round
+# once. Sums have the order and precision of `qmlir.arithmetic.arrays`; every other step rounds in the computing type.
 
 
 def per_channel(parameter: Array, rank: int) -> Array:
-    """`[C]` as `[C, 1, …]`, which broadcasts along the axes after the channels."""
+    """Reshapes `[C]` to `[C, 1, …]`, which broadcasts along the axes after the channels."""
     return parameter.reshape(-1, *(1,) * (rank - 2))
 
 
 def number(attribute: FloatAttr, like: Array) -> Any:
-    """The number of a property, in the type of `like`."""
+    """Returns the number of a property in the type of `like`."""
     return like.dtype.type(attribute.value.data)
 
 
 def _standardized(x: Array, axes: tuple[int, ...], epsilon: FloatAttr) -> Array:
-    """`x` with mean 0 and variance 1 over `axes`."""
+    """Normalizes `x` to mean 0 and variance 1 over `axes`."""
     with np.errstate(invalid="ignore", divide="ignore"):  # there may be no elements to take the mean of
         centred = x - ordered_mean(x, axes)
         return centred / np.sqrt(ordered_mean(centred * centred, axes) + number(epsilon, x))
 
 
 def _staged(x: Array, precision: Attribute) -> Array:
-    """`x` in the type that its first stage is computed in, f16 and bf16 rounded to and computed in f32."""
+    """Converts `x` to the type of its first stage; f16 and bf16 are rounded to that type, but computed in f32."""
     dtype = dense_dtype(precision)
     assert dtype is not None
     return widened(x.astype(dtype, copy=False))
 
 
 def _between_stages(x: Array, precision: Attribute, dtype: np.dtype[Any]) -> Array:
-    """The result of the first stage, rounded to `precision`, then to `dtype`."""
+    """Rounds the result of the first stage to `precision`, then to `dtype`."""
     first = dense_dtype(precision)
     assert first is not None
     return x.astype(first, copy=False).astype(dtype, copy=False)
 
 
 def affine_by_channel(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: FloatAttr) -> Array:
-    """`x * f + (bias - mean * f)` with `f = scale / sqrt(variance + epsilon)`, an element of each for a channel."""
+    """Computes `x * f + (bias - mean * f)` with `f = scale / sqrt(variance + epsilon)`, per channel."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # a variance below -epsilon gives NaN
         factor = scale / np.sqrt(variance + number(epsilon, variance))
         offset = bias - mean * factor
@@ -146,13 +146,13 @@ EVALUATORS: dict[type[Operation], Evaluator] = {
 }
 
 
-# Quantized normalizations of rows: exact sums, a reciprocal root for each row, rounded exactly, then steps in f32.
+# Quantized row norms: exact sums, an exactly rounded reciprocal root per row, then steps in f32.
 
 Result = tuple[Array]
 
 
 def _normalized(op: ops.RowNormOp, data: Array, grouped: tuple[int, ...], first: int) -> Array:
-    """The integers of the rows of `grouped`, which are its axes from `first` on, normalized."""
+    """Normalizes the integers of the rows of shape `grouped`, which are its axes from `first` on."""
     integers = centred(op.operands[0], data).integers.reshape(grouped)
     return normalized_rows(op.integer_norm(), integers, tuple(range(first, len(grouped))))
 
@@ -172,7 +172,7 @@ def _quantized_rms_norm(op: ops.RmsNormOp, data: Array, scale: Array | None) -> 
 
 
 def _channel_norm(op: ops.ScaledChannelNormOp, data: Array, scale: Array, bias: Array) -> Result:
-    """Rows are those of `[N, G, C / G, …]`, whose groups are single channels for an instance norm."""
+    """Normalizes rows of `[N, G, C / G, …]`, whose groups are single channels for an instance norm."""
     batch, channels, *sizes = data.shape
     groups = op.groups.value.data if isinstance(op, ops.GroupNormOp) else channels
     normalized = _normalized(op, data, (batch, groups, channels // groups, *sizes), 2).reshape(data.shape)

@@ -1,4 +1,4 @@
-"""The gradient of the normalization that is no composite; the others have those of their parts."""
+"""The gradient of local response normalization; the other normalizations have the gradients of their parts."""
 
 from xdsl.ir import Operation, SSAValue
 
@@ -9,7 +9,7 @@ from qmlir.dialects.nn.terms import Term
 
 
 def _neighbours(at: Backward, value: Term, below: int, above: int) -> Term:
-    """The sums over `below` channels before each one to `above` after it."""
+    """Returns the sums over the channels from `below` before each one to `above` after it."""
     batch, channels, *sizes = at.known_shape(value.value)
     size = below + above + 1
     rows = at.reshaped(value.value, [batch, 1, channels, *sizes])
@@ -20,9 +20,9 @@ def _neighbours(at: Backward, value: Term, below: int, above: int) -> Term:
 
 
 def _local_response_norm(at: Backward, op: ops.LocalResponseNormOp, gradient: SSAValue) -> SSAValue:
-    """Of `x / base^beta`: `g / base^beta - 2 alpha beta / size * x * sum(g x / base^(beta + 1))`.
+    """The gradient of `x / base^beta` is `g / base^beta - 2 alpha beta / size * x * sum(g x / base^(beta + 1))`.
 
-    The sum is over the channels whose neighbourhood has this one.
+    The sum is over the channels whose neighborhood contains this one.
     """
     size, (alpha, beta, bias) = op.size.value.data, (each.value.data for each in (op.alpha, op.beta, op.bias))
     g, x, (below, above) = Term(at, gradient), Term(at, op.input), ((size - 1) // 2, size // 2)

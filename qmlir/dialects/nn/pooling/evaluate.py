@@ -1,4 +1,4 @@
-"""Evaluators of the family `pooling`, on floats and on quantized values."""
+"""Evaluation of pooling, on floats and on quantized values."""
 
 import math
 from collections.abc import Callable
@@ -21,16 +21,16 @@ from qmlir.dialects.nn.result_shapes import Windows, covered_elements, output_si
 from qmlir.dialects.quant.infer import same_along
 from qmlir.ir.builtin_types import element_of
 
-# What pools compute, one kernel element at a time; f16 and bf16 in f32, rounded once.
+# Pooling, one kernel element at a time; f16 and bf16 in f32, rounded once.
 #
-# Sums run in f64 over the elements of a window in row-major order, as in `qmlir.arithmetic.arrays`; other
-# pools take one axis after the other.
+# Sums run in f64 over the elements of a window in row-major order, as in `qmlir.arithmetic.arrays`; other pools process
+# one axis after the other.
 
 Combine = Callable[[Array, Array], Array]
 
 
 def _along(axis: int, place: slice) -> tuple[slice, ...]:
-    """The index of `place` along spatial axis `axis` of `[N, C, …]`."""
+    """Returns the index of `place` along spatial axis `axis` of `[N, C, …]`."""
     return (slice(None),) * (axis + 2) + (place,)
 
 
@@ -41,7 +41,7 @@ def _with_count(data: Array, axis: int, count: int, fill: Any, dtype: np.dtype[A
 
 
 def pooled(data: Array, windows: Windows, counts: tuple[int, ...], function: Combine, start: Any) -> Array:
-    """The elements of each window put together by `function`, which starts from `start`; padding is left out."""
+    """Reduces the elements of each window by `function`, starting from `start`; padding is ignored."""
     for axis, count in enumerate(counts):
         result = _with_count(data, axis, count, start)
         for tap in taps(windows, axis, data.shape[axis + 2], count):
@@ -60,7 +60,7 @@ def _max_pool(op: ops.MaxPoolOp, data: Array) -> tuple[Array]:
 
 
 def _element_numbers(shape: tuple[int, ...], column_major: bool) -> Array:
-    """The index of each element of `[N, C, …]` data; the order is that within a channel."""
+    """Returns the index of each element of `[N, C, …]` data; `column_major` is the order within a channel."""
     channels, spatial = shape[:2], shape[2:]
     size = math.prod(spatial)
     within = np.arange(size, dtype=np.int64).reshape(spatial, order="F" if column_major else "C")
@@ -72,7 +72,7 @@ def _max_pool_with_indices(op: ops.MaxPoolWithIndicesOp, data: Array) -> tuple[A
     windows = op.windows
     numbers = _element_numbers(data.shape, bool(op.column_major.value.data))
     counts = op.counts(data.shape[2:])
-    # The last axis first: of equal elements, the first in row-major order is found first.
+    # The last axis comes first, so that of equal elements the first in row-major order is found.
     for axis in reversed(range(len(counts))):
         result = _with_count(data, axis, counts[axis], _lowest(op))
         found = _with_count(data, axis, counts[axis], -1, np.dtype(np.int64))
@@ -87,7 +87,7 @@ def _max_pool_with_indices(op: ops.MaxPoolWithIndicesOp, data: Array) -> tuple[A
 
 
 def _summed(data: Array, windows: Windows, counts: tuple[int, ...]) -> Array:
-    """The sums of the windows, in the type of `data`; padding is left out."""
+    """Returns the sums of the windows, in the type of `data`; padding is ignored."""
     sizes = data.shape[2:]
     total = np.zeros((*data.shape[:2], *counts))
     for places in product(*(taps(windows, axis, size, counts[axis]) for axis, size in enumerate(sizes))):
@@ -106,7 +106,7 @@ def _average_pool(op: ops.AveragePoolOp, data: Array) -> tuple[Array]:
 
 
 def _raised(x: Array, p: int) -> Array:
-    """`|x|^p`."""
+    """Computes the power `|x|^p`."""
     return x * x if p == 2 else np.abs(x) if p == 1 else functions.power(np.abs(x), x.dtype.type(p))
 
 
@@ -155,13 +155,13 @@ Result = tuple[Array] | None
 
 
 def _counts(op: pooling.PoolOp, data: Array) -> tuple[int, ...]:
-    """How many windows there are along each spatial axis."""
+    """Returns the number of windows along each spatial axis."""
     is_ceil = bool(op.ceil_mode.value.data)
     return tuple(output_size(size, op.windows, axis, is_ceil) for axis, size in enumerate(data.shape[2:]))
 
 
 def _mean(op: NnOp, operand: Centred, total: Array, count: Array | int) -> Result:
-    """The requantized means of sums `total` over `count` elements of one scale."""
+    """Requantizes the means of sums `total` over `count` elements of one scale."""
     scale = same_along(operand.scale, range(2, total.ndim))
     if scale is None:
         return None

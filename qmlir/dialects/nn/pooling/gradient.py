@@ -1,6 +1,6 @@
-"""Gradients of pools. Of equal elements, the first of a window of a max pool has its gradient, as torch has it.
+"""Gradients of pooling. In a max pool, the first of equal elements of a window gets the gradient, as in torch.
 
-Norms of zeros have the gradient 0.
+Norms of zeros have gradient 0.
 """
 
 import math
@@ -21,7 +21,7 @@ from qmlir.ir.builtin_types import shape_of
 
 
 def _to_elements(at: Backward, data: SSAValue, indices: SSAValue, gradient: SSAValue) -> SSAValue:
-    """Each gradient added to the element of `data` that its index names, counted over the whole of it."""
+    """Scatters each gradient to the element of `data` with the given flat index."""
     count, places = (math.prod(at.known_shape(value)) for value in (data, indices))
     flat = at.add(ReshapeOp, indices, result_types=[TensorType(i64, [places])]).result
     zeros = at.expanded_to(at.constant(np.zeros(1), data), [count])
@@ -54,7 +54,7 @@ def _global_max_pool(at: Backward, op: ops.GlobalMaxPoolOp, gradient: SSAValue) 
 
 
 def _to_windows(at: Backward, value: SSAValue, windows: Windows, data: SSAValue) -> SSAValue:
-    """Each element of `value` added to every element of its window of `data`."""
+    """Adds each element of `value` to all elements of its window of `data`."""
     batch, channels, *sizes = at.known_shape(data)
     alone = at.reshaped(value, [batch * channels, 1, *shape_of(value)[2:]])  # every channel by the same ones
     ones = at.constant(np.ones((1, 1, *windows.kernel)), data)
@@ -69,13 +69,13 @@ def _average_pool(at: Backward, op: ops.AveragePoolOp, gradient: SSAValue) -> SS
 
 
 def _of_norm(at: Backward, g: Term, y: Term, p: int) -> Term:
-    """`g y^(1 - p)`, 0 where the norm is 0: what each `x |x|^(p - 2)` is multiplied by."""
+    """Computes `g y^(1 - p)`, 0 if the norm is 0: the factor of each `x |x|^(p - 2)`."""
     factor = g if p == 1 else g / y if p == 2 else g / y ** (p - 1.0)
     return factor.unless(y.equals(0.0))
 
 
 def _signed_power(x: Term, p: int) -> Term:
-    """`x |x|^(p - 2)`."""
+    """Computes `x |x|^(p - 2)`."""
     return x if p == 2 else x / abs(x).unless(x.equals(0.0), 1.0) if p == 1 else x * abs(x) ** (p - 2.0)
 
 

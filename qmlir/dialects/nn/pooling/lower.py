@@ -1,4 +1,5 @@
-"""Pools: a reduction over each window, channels last; exact sums and one rounding for quantized means."""
+"""Lowering of pooling: a reduction over each window, channels last; quantized means have exact sums and one
+rounding."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -29,7 +30,7 @@ PoolOp = ops.PoolOp | ops.GlobalPoolOp
 
 
 def _windows(op: PoolOp) -> SlidingWindows:
-    """The windows of a pool; the one window of a global pool is the whole channel."""
+    """Returns the windows of a pool; a global pool has a single window, the whole channel."""
     shape = shape_of(op.data)
     if isinstance(op, ops.PoolOp):
         return sliding(op.windows, op.counts(shape[2:]), shape)
@@ -44,7 +45,7 @@ def _reduced(
     body: Callable[[Scalar, Scalar], Scalar],
     unsigned: bool,
 ) -> SSAValue:
-    """`body(element, result so far)` over the elements of each window, `[N, windows…, C]`."""
+    """Reduces the elements of each window by `body(element, accumulator)`, `[N, windows…, C]`."""
     init = at.fill(found.shape, start[1], start[0])
     inputs = found.inputs(at, padded, unsigned)
     outputs = [(init, found.result_map)]
@@ -74,7 +75,7 @@ def _max_pool(op: ops.MaxPoolOp | ops.GlobalMaxPoolOp, at: Lowering) -> Sequence
 
 
 def _max_pool_with_indices(op: ops.MaxPoolWithIndicesOp, at: Lowering) -> Sequence[SSAValue]:
-    """The largest element so far, and its number: that of the first where there are equal ones, of the first NaN."""
+    """Tracks the maximum and its index: that of the first of equal elements, or of the first NaN."""
     found, sizes, is_unsigned = _windows(op), shape_of(op.data), at.signedness(op.data)
     start, _ = element_limits(element_of(op.data))
     last = found.padded(at, at.transpose(at.value(op.data), channels_last(len(sizes))), start)
@@ -99,7 +100,8 @@ def _max_pool_with_indices(op: ops.MaxPoolWithIndicesOp, at: Lowering) -> Sequen
 def _element_number(
     found: SlidingWindows, sizes: Sequence[int], is_column_major: bool, near: Scalar
 ) -> tuple[Scalar, Scalar]:
-    """Whether a kernel element lies in the data, whose spatial axes have `sizes`, and the number of that element."""
+    """Returns whether a kernel element lies in the data, whose spatial axes have `sizes`, and the index of that
+    element."""
     builder, windows, spatial = near.builder, found.windows, found.spatial
     is_inside, within, step = constant(builder, 1, i1, unsigned=True), near.constant(0), 1
     axes = range(spatial) if is_column_major else reversed(range(spatial))
@@ -113,7 +115,7 @@ def _element_number(
 
 
 def window_map(found: SlidingWindows) -> AffineMap:
-    """From the dimensions `[N, windows…, C]` to the window."""
+    """Returns the map from the dimensions `[N, windows…, C]` to the window."""
     dims = 2 + found.spatial
     return AffineMap(dims, 0, tuple(AffineExpr.dimension(1 + axis) for axis in range(found.spatial)))
 
@@ -149,7 +151,7 @@ def _average_pool(op: ops.AveragePoolOp | ops.GlobalAveragePoolOp, at: Lowering)
 
     inputs = found.inputs(at, found.padded(at, last, border), not is_signed)
     total = at.generic(inputs, [(init, found.result_map)], add)[0]
-    # In the mode `qlinear` it is a global pool that comes here.
+    # In mode `qlinear`, only global pools get here.
     mode = RequantizeAttr.of(Mode.F32) if is_qlinear(op) else None
     writing = quantized.requantizing(at, 0, scales, largest, to_result, counts, mode)
     identity = AffineMap.identity(dims)
@@ -165,7 +167,7 @@ def _average_pool(op: ops.AveragePoolOp | ops.GlobalAveragePoolOp, at: Lowering)
 def _centred(
     at: Lowering, op: ops.AveragePoolOp | ops.GlobalAveragePoolOp, element: UniformQuantizedType, from_last: AffineMap
 ) -> SSAValue:
-    """The centred integers of the data, channels last."""
+    """Returns the centered integers of the data, channels last."""
     shape, held = shape_of(op.data), quantized.wide_type(element)
     reading = quantized.centred(at, op.data, from_last)
 
@@ -180,7 +182,8 @@ def _computing(element: Attribute) -> AnyFloat:
 
 
 def _plain_mean(at: Lowering, found: SlidingWindows, last: SSAValue, counts: Array) -> SSAValue:
-    """Sums in row-major order of the kernel, in f64 and rounded once, over the number of elements of each window."""
+    """Sums in row-major order of the kernel, in f64 rounded once, and divides by the number of elements of each
+    window."""
     computing = _computing(element_of(last))
     total = _float_sum(at, found, last, lambda value: value)
     dtype = np.float64 if computing == f64 else np.float32
@@ -195,7 +198,7 @@ def _plain_mean(at: Lowering, found: SlidingWindows, last: SSAValue, counts: Arr
 
 
 def _float_sum(at: Lowering, found: SlidingWindows, last: SSAValue, function: Callable[[Scalar], Scalar]) -> SSAValue:
-    """The sums of `function` of the elements of each window, in f64."""
+    """Returns the sums of `function` of the elements of each window, in f64."""
     computing = _computing(element_of(last))
     padded = found.padded(at, last, 0.0)
 

@@ -1,1 +1,1 @@
-"""Groups of operations that are the parts of a composite, and the composite that can take their place."""
+"""Raising: recognizes groups of operations that are the parts of a composite, and replaces them by it."""

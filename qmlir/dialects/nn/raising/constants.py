@@ -1,7 +1,7 @@
-"""Constants that decomposing, or folding after it, moved: put together again.
+"""Reassembly of constant operands that decomposition, or folding after it, sliced or moved.
 
-Where the parts would slice, squeeze or reshape an operand and a constant stands there instead, the operand was a
-constant. Which of its elements stand where follows from running the same movement on the numbers of the elements.
+If the parts would slice, squeeze or reshape an operand, but a constant is found instead, the operand was a constant.
+The positions of its elements follow from applying the same movement to element indices.
 """
 
 from collections import defaultdict
@@ -24,7 +24,7 @@ from qmlir.ir.evaluation import evaluate
 
 
 def constant_of(value: SSAValue) -> ConstantOp | None:
-    """The constant whose numbers `value` has, where they are in memory."""
+    """Returns the constant that defines `value`, if its elements are in memory."""
     op = value.op if isinstance(value, OpResult) else None
     if not isinstance(op, ConstantOp) or not isinstance(op.value, DenseIntOrFPElementsAttr):
         return None
@@ -32,7 +32,7 @@ def constant_of(value: SSAValue) -> ConstantOp | None:
 
 
 def movement_chain(value: SSAValue) -> tuple[SSAValue, list[MovementOp]]:
-    """The value whose elements `value` only moves, and the movements, the first one first."""
+    """Returns the value whose elements `value` only moves, and the movements in execution order."""
     chain: list[MovementOp] = []
     while isinstance(value, OpResult) and isinstance(value.op, MovementOp) and len(value.op.operands) == 1:
         chain.append(value.op)
@@ -46,9 +46,9 @@ def _without_parameters(element: StoredType) -> AnyQuantizedType:
 
 
 def _elements(candidates: set[Attribute], shape: Sequence[int]) -> Iterator[Attribute]:
-    """The element types that a constant of `shape` may have where its slices have those of `candidates`.
+    """Yields the possible element types of a constant of `shape` whose slices have the types `candidates`.
 
-    Integers that are stored in one way, and whose parameters differ, are `!quant.any`: the slices have their types.
+    Integers with equal storage but different parameters become `!quant.any`; the slices have their types.
     """
     if len(candidates) != 1:
         stored = {_without_parameters(each) for each in candidates if isinstance(each, StoredType)}
@@ -70,12 +70,12 @@ def _elements(candidates: set[Attribute], shape: Sequence[int]) -> Iterator[Attr
 
 
 def element_of_whole(candidates: set[Attribute], shape: Sequence[int]) -> Attribute | None:
-    """The element type of a constant of `shape` whose slices have these; `None` where they do not go together."""
+    """Returns the element type of a constant of `shape` with slices of these types; `None` if they are incompatible."""
     return next(_elements(candidates, shape), None)
 
 
 def _numbers_behind(template: SSAValue, shape: Sequence[int]) -> Array:
-    """For each element of a value that moves those of a placeholder of `shape`, the number of the one that it is."""
+    """Returns, for each element of a moved placeholder of `shape`, the index of the original element."""
     numbers: Array = np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape)
     for op in movement_chain(template)[1]:
         (numbers,) = evaluate(op, [numbers]) or (numbers,)
@@ -83,7 +83,7 @@ def _numbers_behind(template: SSAValue, shape: Sequence[int]) -> Array:
 
 
 def _filled(shape: Sequence[int], slices: Sequence[Held], dtype: np.dtype[Any]) -> Array | str:
-    """The elements of a placeholder, from its slices; 0 where no part takes one, as of a gate that is not computed."""
+    """Returns the elements of a placeholder from its slices; 0 for unused ones, such as those of an uncomputed gate."""
     data = np.zeros(int(np.prod(shape, dtype=np.int64)), dtype)
     known = np.zeros(data.shape, np.bool_)
     for template, value in slices:
@@ -97,7 +97,7 @@ def _filled(shape: Sequence[int], slices: Sequence[Held], dtype: np.dtype[Any]) 
 
 
 def put_together(held: Sequence[Held]) -> dict[SSAValue, ConstantOp] | str:
-    """A constant for each placeholder whose elements the constants of `held` have, or why there is none."""
+    """Returns a constant for each placeholder whose elements are in the constants of `held`, or why there is none."""
     slices: dict[SSAValue, list[Held]] = defaultdict(list)
     for template, value in held:
         slices[movement_chain(template)[0]].append((template, value))

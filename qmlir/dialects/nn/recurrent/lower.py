@@ -1,9 +1,8 @@
-"""Recurrent layers: a loop over time that carries the states, and around it the products of the whole sequence.
+"""Lowering of recurrent layers: a loop over time that carries the states, and the products of the whole sequence.
 
-What a step computes is not written a second time. The parts of one step come from the decomposition that also unrolls
-the layer, with the types that it gives them; they stand in the body of the loop, as `nn` operations on the slice of the
-step, and are lowered there like any others. So quantized parts are exact, bit for bit, and a float layer is what its
-parts are.
+The step is not written a second time: its parts come from the decomposition that also unrolls the layer, with the
+types that it assigns. They are placed in the body of the loop, as `nn` operations on the slice of the step, and lowered
+there like any others. Quantized layers are thus bit-identical to their parts, and so are float layers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,26 +42,26 @@ from qmlir.ir.builtin_types import tensor as tensor_type
 from qmlir.ir.decomposition import Parts
 
 TakeStep = Callable[[int, State], tuple[State, SSAValue]]
-"""The state after a place of the sequence and its output, from the state before."""
+"""Computes the state after a position of the sequence, and its output, from the state before."""
 
 Place = SSAValue | int
-"""Where a step stands in the sequence: an `index` of the loop, or known."""
+"""The position of a step in the sequence: an `index` of the loop, or a constant."""
 
 
 def _stand_in(element: Attribute, shape: Sequence[int]) -> SSAValue:
-    """A value of an `nn` type, for what only the loop can give."""
+    """Returns a placeholder of an `nn` type, for a value that only the loop provides."""
     type_ = TensorType(cast(Any, element), shape)
     return UnrealizedConversionCastOp.get([], [type_]).outputs[0]
 
 
 def _current(value: SSAValue) -> SSAValue:
-    """The value that a result is now: giving it another type made a new one."""
+    """Returns the current result for `value`, since a new type creates a new result."""
     return value.op.results[value.index] if isinstance(value, OpResult) else value
 
 
 @dataclass
 class _Slices:
-    """`[1, N, H]` of a value `[T, N, H]` at the place where the loop is; each step asks once for its own."""
+    """The slice `[1, N, H]` of a value `[T, N, H]` at the loop's position; each step requests its own once."""
 
     walk: "_Rolled"
     whole: SSAValue
@@ -75,7 +74,7 @@ class _Slices:
 
 @dataclass
 class _Running:
-    """Whether the sequences reach the place where the loop is."""
+    """The mask of sequences that reach the loop's position."""
 
     walk: "_Rolled"
     column: SSAValue
@@ -90,16 +89,16 @@ class _Running:
 
 @dataclass
 class _Rolled(Direction):
-    """A direction of which one step is built, on stand-ins for what differs from step to step."""
+    """A direction of which one step is built, on placeholders for values that vary by step."""
 
     slices: list[tuple[SSAValue, SSAValue]] = field(default_factory=list[tuple[SSAValue, SSAValue]])
-    """A stand-in, and the value of the whole sequence that it is a slice of."""
+    """A placeholder, and the value of the whole sequence that it is a slice of."""
 
     number_here: SSAValue | None = None
-    """The stand-in for the place as an i32."""
+    """The placeholder for the position as an i32."""
 
     runs_here: SSAValue | None = None
-    """Which sequences reach the place."""
+    """The mask of sequences that reach the position."""
 
     def at_steps(self, role: str, value: SSAValue) -> AtPlace:
         return _Slices(self, value)
@@ -110,7 +109,7 @@ class _Rolled(Direction):
 
 @dataclass
 class _Step:
-    """The parts of one step, not yet anywhere, on stand-ins for the states and for what belongs to its place."""
+    """The detached parts of one step, on placeholders for the states and for values of its position."""
 
     parts: Parts
     before: State
@@ -121,18 +120,18 @@ class _Step:
 
     @staticmethod
     def of(walk: _Rolled, take: TakeStep, before: State) -> "_Step":
-        """What `take` makes of the states `before`."""
+        """Builds the step by applying `take` to the states `before`."""
         walk.parts, walk.slices, walk.number_here = Parts(walk.op), [], None
         after, output = take(0, before)
         return _Step(walk.parts, before, after, output, walk.slices, walk.number_here)
 
     def role(self, value: SSAValue) -> str:
-        """The role of the part that gives `value`."""
+        """Returns the role of the part that defines `value`."""
         return self.parts.roles[self.parts.operations.index(cast(OpResult, value).op)]
 
 
 def _typed(op: ops.Layer, parts: Parts, giving: Mapping[Operation, Attribute]) -> bool:
-    """Give quantized parts their types and the layer's arithmetic; `False` where the type of one is not known."""
+    """Sets the types and the requantization of quantized parts; returns `False` if a type is unknown."""
     if not is_quantized(op):
         return True
     if not assign_elements(op, parts, giving):
@@ -143,7 +142,7 @@ def _typed(op: ops.Layer, parts: Parts, giving: Mapping[Operation, Attribute]) -
 
 @dataclass
 class _Way:
-    """One direction of a layer on its way to a loop."""
+    """One direction of a layer that is being lowered to a loop."""
 
     op: ops.Layer
     at: Lowering
@@ -162,7 +161,7 @@ class _Way:
         return shape_of(self.op.data)[0]
 
     def _state_element(self, number: int) -> Attribute:
-        """The element type of a state, which is that of the last one."""
+        """Returns the element type of a state, which is that of the last one."""
         return element_of(self.op.results[1 + number])
 
     # --- States -------------------------------------------------------------------------------------------------------
@@ -172,10 +171,11 @@ class _Way:
         return self.at.fill(self.shape, plain_element(element), zero), element
 
     def _initial(self, number: int) -> tuple[SSAValue, Attribute]:
-        """The state that the walk begins with, at the integer level, and its own element type.
+        """Returns the initial state, at the integer level, and its original element type.
 
-        Zeros take the type of the states behind them, which holds 0 exactly, so that every step is the same. Integer
-        modes round both terms of a sum to a scale that depends on their types: there, zeros keep their own.
+        Zeros take the type of the later states, which represents 0 exactly, so that all steps are equal. But integer
+        modes
+        round both terms of a sum to a scale that depends on their types; there, zeros keep their own type.
         """
         name = self.walk.states[number]
         given: SSAValue | None = getattr(self.op, f"initial_{name}")
@@ -200,9 +200,9 @@ class _Way:
     # --- The parts ----------------------------------------------------------------------------------------------------
 
     def _giving(self, step: _Step) -> dict[Operation, Attribute] | None:
-        """The element types of the parts that give the states and the output of a step.
+        """Returns the element types of the parts that define the states and the output of a step.
 
-        `None` where they differ from step to step, or from those of the results: then there is no loop.
+        Returns `None` if they vary by step, or differ from those of the results: then there is no loop.
         """
         components = components_of(self.op)
         pairs = [(value, self._state_element(number)) for number, value in enumerate(step.after)]
@@ -214,7 +214,7 @@ class _Way:
         return giving
 
     def _finish(self, step: _Step) -> bool:
-        """Give the parts of a step, and its slices of what is known by now, their types."""
+        """Sets the types of the parts of a step, and of its slices of values known so far."""
         for index, (slice_, whole) in enumerate(step.slices):
             type_ = TensorType(cast(Any, element_of(_current(whole))), shape_of(slice_))
             step.slices[index] = Rewriter.replace_value_with_new_type(slice_, type_), _current(whole)
@@ -225,9 +225,9 @@ class _Way:
         return True
 
     def _steps(self, elements: Sequence[Attribute]) -> list[_Step] | None:
-        """The parts of the loop's step and, where the states begin with other types, of the first one before it.
+        """Builds the parts of the loop's step and, if the initial states have other types, of a first step before it.
 
-        Puts in front of the layer what all steps have in common.
+        Inserts the parts common to all steps before the layer.
         """
         common = Parts(self.op)
         walk = _Rolled(self.op, common, self.way)
@@ -248,7 +248,7 @@ class _Way:
     # --- The loop -----------------------------------------------------------------------------------------------------
 
     def _slice(self, at: Lowering, whole: SSAValue, place: Place, like: SSAValue) -> SSAValue:
-        """The slice of a step, in its own type."""
+        """Returns the slice of a step, in its own type."""
         plain, shape = at.types.operand(at.rewriter, whole), shape_of(like)
         type_ = TensorType(cast(Any, element_of(plain)), shape)
         offsets = [place, *(0 for _ in shape[1:])]
@@ -261,14 +261,15 @@ class _Way:
         return at.insert(linalg.FillOp([scalar], [empty], [empty.type]))
 
     def _put(self, at: Lowering, whole: SSAValue, output: SSAValue, place: Place) -> SSAValue:
-        """`[T, D, N, H]` with the output of a step."""
+        """Inserts the output of a step into `[T, D, N, H]`."""
         sizes = (1, *self.shape)
         offsets, dynamic = ([place], []) if isinstance(place, int) else ([DYNAMIC_INDEX], [place])
         part = at.reshape(output, sizes)
         return at.insert(tensor.InsertSliceOp.get(part, whole, sizes, [*offsets, self.way, 0, 0], offsets=dynamic))
 
     def _emit(self, at: Lowering, step: _Step, place: Place, carried: Sequence[SSAValue]) -> list[SSAValue]:
-        """Put the parts of a step where `at` builds; what is carried after it: its states, then all outputs."""
+        """Inserts the parts of a step at the insertion point of `at`; returns the carried values: states, then all
+        outputs."""
         values = [*step.after, step.output]
         count = len(step.before)
         stands_for = [
@@ -286,11 +287,11 @@ class _Way:
         return [*states, *(self._put(at, whole, output, place) for whole in carried[count:])]
 
     def _place(self, at: Lowering, index: SSAValue) -> SSAValue:
-        """Where the walk is after `index` steps."""
+        """Returns the position of the walk after `index` steps."""
         return ((self.time - 1) - Scalar(index, at.builder)).value if self.is_reversed else index
 
     def run(self, whole: SSAValue | None) -> list[SSAValue] | None:
-        """The last states, and `whole` with the outputs of this direction; `None` where the layer has no loop."""
+        """Returns the last states, and `whole` with the outputs of this direction; `None` if the layer has no loop."""
         initial = [self._initial(number) for number in range(len(self.walk.states))]
         steps = self._steps([element for _, element in initial])
         if steps is None:
@@ -314,7 +315,7 @@ class _Way:
 
 
 def _widened(op: ops.Layer, at: Lowering) -> Sequence[SSAValue]:
-    """A layer of f16 or bf16 as one of f32, whose results alone are rounded."""
+    """Lowers a layer of f16 or bf16 as one of f32, of which only the results are rounded."""
 
     def wide(value: SSAValue) -> SSAValue:
         if kind_of(element_of(value)) is not Kind.FLOAT:
@@ -339,7 +340,7 @@ def _widened(op: ops.Layer, at: Lowering) -> Sequence[SSAValue]:
 
 
 def _take_constants(op: ops.Layer, at: Lowering) -> None:
-    """Let the layer have its constant operands as `nn` constants again, of which the parts take slices."""
+    """Restores constant operands of the layer to `nn` constants, which the parts slice."""
     for index, operand in enumerate(op.operands):
         known = at.known(operand)
         if known is not None:

@@ -1,4 +1,4 @@
-"""Evaluators of the family `reduction`, on floats and on quantized values."""
+"""Evaluation of reductions and scans, on floats and on quantized values."""
 
 import math
 from collections.abc import Callable
@@ -20,11 +20,11 @@ from qmlir.ir.builtin_types import element_of
 from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import narrowed
 
-# What reductions and scans compute: floats as `qmlir.arithmetic.arrays` adds them up, f16 and bf16 in f32 and
-# rounded once; integers wrap. Scans add in the precision of their operand.
+# Reductions and scans: floats are summed as in `qmlir.arithmetic.arrays`, f16 and bf16 in f32 and rounded once;
+# integers wrap. Scans use the precision of their operand.
 
 Reduction = Callable[[Array, tuple[int, ...]], Array]
-"""From values and the axes that are reduced to a result that keeps those axes with size 1."""
+"""A function of values and reduced axes, which keeps these axes with size 1."""
 
 
 def _sum(x: Array, axes: tuple[int, ...]) -> Array:
@@ -50,7 +50,7 @@ def _sum_square(x: Array, axes: tuple[int, ...]) -> Array:
 
 
 def _in_float(function: Reduction) -> Reduction:
-    """Integers are computed with in f64; fractions of the result are cut off, and what is outside saturates."""
+    """Wraps a reduction to compute integers in f64; results are truncated, and saturate."""
 
     def computed(x: Array, axes: tuple[int, ...]) -> Array:
         return function(x.astype(np.float64) if is_integral(x) else x, axes)
@@ -60,7 +60,7 @@ def _in_float(function: Reduction) -> Reduction:
 
 def _log_sum_exp(x: Array, axes: tuple[int, ...]) -> Array:
     largest: Array = np.max(x, axis=axes, keepdims=True, initial=-np.inf)
-    # An infinite shift would make NaN of infinities; they need none.
+    # An infinite shift would turn infinities into NaN; they need none.
     shift: Array = np.where(np.isfinite(largest), largest, x.dtype.type(0))
     return functions.log(_sum(functions.exp(x - shift), axes)) + shift
 
@@ -80,7 +80,8 @@ def _reduction(function: Reduction) -> Evaluator:
 
 
 def _extreme(function: Extreme) -> Evaluator:
-    """The evaluator of the largest or smallest element; of no elements, the limit that every element replaces."""
+    """Returns the evaluator of a maximum or minimum; the result for no elements is the limit that every element
+    replaces."""
 
     def evaluator(op: ops.ExtremeOp, x: Array, axes: Array | None) -> tuple[Array]:
         lowest, highest = element_limits(element_of(op.input))
@@ -138,7 +139,7 @@ EVALUATORS: dict[type[Operation], Evaluator] = {
 }
 
 
-# Quantized reductions: exact integer sums along axes of one scale, requantized once; places of exact real values.
+# Quantized reductions: exact integer sums along axes of one scale, requantized once; indices of exact real values.
 
 Result = tuple[Array, ...] | None
 

@@ -1,7 +1,7 @@
-"""Gradients of reductions and of running sums.
+"""Gradients of reductions and cumulative sums.
 
-`reduce_max` and `reduce_min` share the gradient equally among equal elements, as torch's `amax` does; norms of zeros
-have the gradient 0.
+`reduce_max` and `reduce_min` divide the gradient equally among equal elements, as torch's `amax` does; norms of zeros
+have gradient 0.
 """
 
 import math
@@ -19,14 +19,14 @@ from qmlir.ir.builtin_types import element_of, shape_of
 
 
 def _kept(at: Backward, op: ops.ReduceOp, value: SSAValue) -> SSAValue:
-    """`value`, of the shape of the result, with the reduced axes of size 1."""
+    """Reshapes `value`, of the shape of the result, to keep the reduced axes with size 1."""
     if not op.is_known("axes"):
         raise at.error("axes must be constant")
     return value if op.keeps_axes else at.unsqueezed(value, op.reduced_axes(len(shape_of(op.input))))
 
 
 def _reducing(function: Callable[[Term, Term, Term], Term]) -> Rule:
-    """The rule by `function(g, x, y)`, of the gradient and the result with their axes kept, and the operand."""
+    """Returns the rule by `function(g, x, y)` of the gradient, the operand and the result, with reduced axes kept."""
 
     def rule(at: Backward, op: ops.ReduceOp, gradient: SSAValue) -> SSAValue:
         g, y = (Term(at, _kept(at, op, value)) for value in (gradient, op.result))
@@ -40,7 +40,7 @@ def _mean(at: Backward, op: ops.ReduceMeanOp, gradient: SSAValue) -> SSAValue:
 
 
 def _count(at: Backward, op: ops.ReduceMeanOp, gradient: SSAValue) -> Term | float:
-    """How many elements each mean is of."""
+    """Returns the number of elements of each mean."""
     known = [math.prod(shape_of(value)) for value in (op.input, op.result) if DYNAMIC_INDEX not in shape_of(value)]
     if len(known) == 2:
         return known[0] / max(known[1], 1)
@@ -59,7 +59,7 @@ def _extreme(at: Backward, op: ops.ExtremeOp, gradient: SSAValue) -> SSAValue:
 
 
 def _product(at: Backward, op: ops.ReduceProdOp, gradient: SSAValue) -> SSAValue:
-    """The product of the other elements, those before times those after, so that a 0 divides nothing."""
+    """Multiplies the products of the elements before and after each one, which avoids a division by 0."""
     shape = at.known_shape(op.input)
     g = Term(at, _kept(at, op, gradient))
     axes = op.reduced_axes(len(shape))
@@ -76,7 +76,7 @@ def _product(at: Backward, op: ops.ReduceProdOp, gradient: SSAValue) -> SSAValue
 
 
 def _running_sum(at: Backward, op: ops.CumSumOp, gradient: SSAValue) -> SSAValue:
-    """The running sum from the other end."""
+    """Computes the cumulative sum from the other end."""
     axis = op.axis_value if op.axis is None else op.axis
     is_reverse, exclusive = bool(op.reverse.value.data), bool(op.exclusive.value.data)
     return at.add(ops.CumSumOp, gradient, axis=axis, exclusive=exclusive, reverse=not is_reverse).result
