@@ -1,4 +1,4 @@
-"""Builtin types: typed access to xDSL's types, small floats, and bounds of affine expressions."""
+"""Builtin types: typed access to xDSL's types, low-precision floats, and bounds of affine expressions."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
-# xDSL's generic builtin types, with their parameters spelled out where an `isinstance` alone leaves them unknown.
+# xDSL's generic builtin types, with explicit parameters, which an `isinstance` alone leaves unknown.
 
 AnyTensor: TypeAlias = TensorType[Attribute]
 AnyMemRef: TypeAlias = MemRefType[Attribute]
@@ -44,90 +44,90 @@ AnyDense: TypeAlias = DenseIntOrFPElementsAttr[Any]
 
 
 def ranked_tensor(type_: Attribute) -> AnyTensor | None:
-    """`type_` where it is a ranked tensor."""
+    """Returns `type_` if it is a ranked tensor type; otherwise `None`."""
     return cast(AnyTensor, type_) if isinstance(type_, TensorType) else None
 
 
 def unranked_tensor(type_: Attribute) -> UnrankedTensorType[Attribute] | None:
-    """`type_` where it is an unranked tensor."""
+    """Returns `type_` if it is an unranked tensor type; otherwise `None`."""
     return cast(UnrankedTensorType[Attribute], type_) if isinstance(type_, UnrankedTensorType) else None
 
 
 def tensor(type_: Attribute) -> AnyTensor:
-    """`type_`, which is a ranked tensor: verified operations have no other type where this is asked."""
+    """Returns `type_`, which must be a ranked tensor type, as verified operations guarantee."""
     found = ranked_tensor(type_)
     assert found is not None
     return found
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a tensor value; `DYNAMIC_INDEX` stands for a size that is not known."""
+    """Returns the shape of a tensor value; `DYNAMIC_INDEX` stands for a dynamic size."""
     return tensor(value.type).get_shape()
 
 
 def element_of(value: SSAValue) -> Attribute:
-    """The element type of a tensor value."""
+    """Returns the element type of a tensor value."""
     return tensor(value.type).get_element_type()
 
 
 def reshaped_like(type_: TypeAttribute, other: Attribute) -> TypeAttribute:
-    """`type_` with the shape of `other`, where both are ranked tensors."""
+    """Returns `type_` with the shape of `other` if both are ranked tensors; otherwise `type_`."""
     mine, shaped = ranked_tensor(type_), ranked_tensor(other)
     return type_ if mine is None or shaped is None else TensorType(mine.element_type, shaped.get_shape())
 
 
 def integer_list(attribute: DenseArrayBase[Any]) -> tuple[int, ...]:
-    """The numbers of `array<iN: …>`."""
+    """Returns the numbers of `array<iN: …>`."""
     return tuple(int(value) for value in cast(DenseArrayBase[IntegerType], attribute).get_values())
 
 
 def float_list(attribute: DenseArrayBase[Any]) -> tuple[float, ...]:
-    """The numbers of `array<fN: …>`."""
+    """Returns the numbers of `array<fN: …>`."""
     return tuple(float(value) for value in attribute.get_values())
 
 
 def dense(data: bytes, type_: AnyTensor) -> AnyDense:
-    """The dense attribute over `data`, which is not copied."""
+    """Returns a dense attribute over `data`, without a copy."""
     return DenseIntOrFPElementsAttr(cast(TensorType[Any], type_), BytesAttr(data))
 
 
 def as_dense(attribute: Attribute) -> AnyDense | None:
-    """`attribute` where it is dense elements."""
+    """Returns `attribute` if it is dense elements; otherwise `None`."""
     return cast(AnyDense, attribute) if isinstance(attribute, DenseIntOrFPElementsAttr) else None
 
 
 def as_float(attribute: Attribute) -> FloatAttr[Any] | None:
-    """`attribute` where it is a float."""
+    """Returns `attribute` if it is a float attribute; otherwise `None`."""
     return cast(FloatAttr[Any], attribute) if isinstance(attribute, FloatAttr) else None
 
 
 def as_integer(type_: Attribute) -> IntegerType | None:
-    """`type_` where it is an integer type."""
+    """Returns `type_` if it is an integer type; otherwise `None`."""
     return cast(IntegerType, type_) if isinstance(type_, IntegerType) else None
 
 
 def memref_type(value: SSAValue) -> AnyMemRef | None:
-    """The type of a value that is memory."""
+    """Returns the type of a memref value; `None` for other values."""
     type_: Attribute = value.type
     return cast(AnyMemRef, type_) if isinstance(type_, MemRefType) else None
 
 
 def sizes_of(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a tensor or of memory, none of a scalar."""
+    """Returns the shape of a tensor or memref; empty for a scalar."""
     shaped_type = ranked_tensor(value.type) or memref_type(value)
     return () if shaped_type is None else shaped_type.get_shape()
 
 
 def is_truth(type_: Attribute) -> bool:
-    """Return True for tensors whose elements callers hold as Booleans of NumPy."""
+    """Whether a type is a tensor whose elements callers hold as NumPy booleans."""
     ranked = ranked_tensor(type_)
     return ranked is not None and ranked.get_element_type() == i1
 
 
-# Floats of 8 bits and fewer: which there are, the NumPy type that holds one in a byte, and its particular codes.
+# Floats of 8 bits and fewer: their NumPy types, with one value per byte, and their special encodings.
 #
-# xDSL's type of each says its bits, its bias, and what it has instead of infinities and NaN (`SEMANTICS`). All that
-# reads or writes such floats goes by that, so one more format is one more row of `DTYPES`.
+# xDSL's type of each defines its bits, its bias, and its treatment of infinities and NaN (`SEMANTICS`). All reads and
+# writes of such floats rely on that, so a new format is a new row of `DTYPES`.
 
 SmallFloat: TypeAlias = (
     Float4E2M1FNType
@@ -156,40 +156,40 @@ DTYPES: Mapping[type[Attribute], npt.DTypeLike] = {
     Float8E5M2FNUZType: ml_dtypes.float8_e5m2fnuz,
     Float8E8M0FNUType: ml_dtypes.float8_e8m0fnu,
 }
-"""The NumPy type of each: one value in a byte, a narrower one in its low bits."""
+"""The NumPy type of each format: one value per byte, narrower ones in the low bits."""
 
 
 def as_small_float(type_: Attribute) -> SmallFloat | None:
-    """`type_` where it is a float of 8 bits or fewer."""
+    """Returns `type_` if it is a float of 8 bits or fewer; otherwise `None`."""
     return type_ if isinstance(type_, SmallFloat) else None
 
 
 def small_dtype(type_: SmallFloat) -> np.dtype[Any]:
-    """The NumPy type that holds one value."""
+    """Returns the NumPy type of a value."""
     return np.dtype(DTYPES[type(type_)])
 
 
 @dataclass(frozen=True)
 class Codes:
-    """The bits of the values of a format that its exponent and mantissa do not give, without the sign."""
+    """The special encodings of a format, without the sign."""
 
     largest: int
     """The largest finite value."""
 
     nan: int | None
-    """NaN (quiet where there are several); in a format without a negative zero this is the sign bit."""
+    """NaN (a quiet one if there are several); in a format without negative zero, this is the sign bit."""
 
     infinity: int | None
-    """Infinity; larger codes are NaN."""
+    """Infinity; larger encodings are NaN."""
 
     sign: int
-    """The sign bit, 0 where there is none."""
+    """The sign bit; 0 if there is none."""
 
     has_negative_zero: bool
 
     @staticmethod
     def of(format_: FloatSemantics) -> "Codes":
-        """The codes of a format."""
+        """Returns the special encodings of a format."""
         ones = (1 << format_.exponent_bits + format_.mantissa_bits) - 1
         sign = 1 << format_.sign_shift if format_.has_sign else 0
         if format_.nonfinite is FloatNonfiniteBehavior.FINITE_ONLY:
@@ -202,11 +202,11 @@ class Codes:
         return Codes(ones - 1, ones, None, sign, True)
 
 
-# What values an affine expression takes over a box of dimensions: bounds, and whether it stays inside an axis.
+# Values of affine expressions over a box of dimensions: bounds, and whether they stay inside an axis.
 
 
 def bounds_of(expression: AffineExpr, ranges: Sequence[int]) -> tuple[int, int]:
-    """A lower and an upper bound of an expression whose dimensions run from 0 to below `ranges`."""
+    """Returns a lower and an upper bound of an expression whose dimensions are in `[0, ranges)`."""
     match expression:
         case AffineConstantExpr():
             return expression.value, expression.value
@@ -231,14 +231,15 @@ def bounds_of(expression: AffineExpr, ranges: Sequence[int]) -> tuple[int, int]:
 
 
 _MOST_POINTS = 1 << 22
-"""Points at which an expression is computed one by one."""
+"""The maximum number of points at which an expression is evaluated one by one."""
 
 
 def lies_outside(expression: AffineExpr, ranges: Sequence[int], size: int) -> bool:
-    """Whether an expression whose dimensions run from 0 to below `ranges` leaves 0 to below `size` somewhere.
+    """Whether an expression whose dimensions are in `[0, ranges)` leaves `[0, size)` somewhere.
 
-    Bounds decide most; those of a remainder or of a difference may be too wide, and then every point does. Where there
-    are too many, nothing is known: it is taken for inside.
+    Bounds decide most cases; those of a remainder or a difference may be too wide, and then every point is evaluated.
+    If
+    there are too many points, the result is False.
     """
     low, high = bounds_of(expression, ranges)
     if 0 in ranges or (low >= 0 and high < size):
@@ -246,7 +247,7 @@ def lies_outside(expression: AffineExpr, ranges: Sequence[int], size: int) -> bo
     used = sorted(expression.used_dims())
     if math.prod(ranges[axis] for axis in used) > _MOST_POINTS:
         return False
-    # An expression of NumPy arrays is computed as one of numbers is.
+    # An expression is evaluated on NumPy arrays in the same way as on numbers.
     grid: Any = np.ix_(*(np.arange(ranges[axis]) for axis in used))
     places: dict[int, Any] = dict(zip(used, grid, strict=True))
     values = np.asarray(expression.eval([places.get(axis, 0) for axis in range(len(ranges))], ()))

@@ -248,7 +248,7 @@ class Legality:
 def convert_partially(
     root: Operation, patterns: Iterable[RewritePattern], legality: Legality, ctx: Context
 ) -> RewriteStatistics:
-    """Apply `patterns` to the illegal operations nested in `root`; those that no pattern takes stay."""
+    """Applies `patterns` to the illegal operations nested in `root`; those that no pattern converts stay."""
     return apply_patterns_greedily(root, patterns, ctx, only=legality.forbids)
 
 

@@ -1,8 +1,8 @@
-"""Whether an operation is dead, by what its class says of its effects, and what erases dead operations.
+"""Dead code: whether an operation is dead, from the effects that its class declares, and removal of dead operations.
 
-The answers are those of `xdsl.transforms.dead_code_elimination`, which asks each operation for the set of its effects,
-and a loop for those of all operations in it, at every level of a nest again. Most classes have the same effects in all
-their operations, so they are asked once, and a loop ends at its last operation that writes.
+The answers are those of `xdsl.transforms.dead_code_elimination`, which queries each operation for its effects, and
+each loop for those of all nested operations, again at every level. Most classes have constant effects, so they are
+queried once, and the scan of a loop stops at its last operation that writes.
 """
 
 from collections.abc import Callable
@@ -27,26 +27,26 @@ from xdsl.transforms.dead_code_elimination import LiveSet, result_only_effects
 
 
 class _Effects(Enum):
-    """The effects of all operations of a class."""
+    """The common effects of all operations of a class."""
 
     NONE = auto()
-    """None at all."""
+    """The class has no effects."""
 
     READ = auto()
-    """None that shows: it may read."""
+    """The class has no visible effects: it may read."""
 
     SHOWN = auto()
-    """It writes, frees, or says nothing of its effects."""
+    """The class writes, frees, or does not declare its effects."""
 
     NESTED = auto()
-    """Those of the operations in its regions."""
+    """The effects are those of the operations in the regions."""
 
     ASKED = auto()
-    """Each operation has its own."""
+    """The effects differ by operation."""
 
 
 def _function(trait: type[MemoryEffect]) -> Callable[..., Any]:
-    """What a trait says of an operation, the same object for all traits that inherit it."""
+    """Returns the function that computes a trait's effects, identical for all traits that inherit it."""
     return cast(Any, trait.get_effects).__func__
 
 
@@ -69,7 +69,7 @@ def _effects_of(kind: type[Operation]) -> _Effects:
 
 @cache
 def _is_kept(kind: type[Operation]) -> bool:
-    """Whether operations of a class stay though nothing uses them, whatever their effects."""
+    """Whether operations of a class stay even if they are unused, regardless of their effects."""
     return kind.has_trait(IsTerminator, value_if_unregistered=False) or kind.has_trait(
         SymbolOpInterface, value_if_unregistered=False
     )
@@ -83,14 +83,14 @@ def never_dead(kind: type[Operation]) -> bool:
 
 @cache
 def is_terminator(kind: type[Operation]) -> bool:
-    """Whether the operations of a class end blocks. Nobody knows of unregistered ones: they may."""
+    """Whether the operations of a class terminate blocks; unregistered ones may."""
     return kind.has_trait(IsTerminator, value_if_unregistered=True)
 
 
 def has_no_effect(op: Operation, known: dict[Operation, bool]) -> bool:
-    """Whether `op` neither reads nor writes: what `xdsl.traits.is_side_effect_free` says.
+    """Whether `op` neither reads nor writes, as in `xdsl.traits.is_side_effect_free`.
 
-    The answers for operations with regions are put into `known`, so that those of a nest are found once.
+    The answers for operations with regions are cached in `known`, so that those of a nest are computed once.
     """
     effects = _effects_of(type(op))
     if effects is _Effects.NESTED:
@@ -102,7 +102,7 @@ def has_no_effect(op: Operation, known: dict[Operation, bool]) -> bool:
 
 
 def dead_if_unused(op: Operation) -> bool:
-    """Whether nothing would notice that `op` is gone if nothing used its results."""
+    """Whether `op` would be dead if its results were unused."""
     kind = type(op)
     if never_dead(kind):
         return False
@@ -115,7 +115,7 @@ def dead_if_unused(op: Operation) -> bool:
 
 
 def is_dead(op: Operation) -> bool:
-    """Whether nothing would notice that `op` is gone."""
+    """Whether `op` is dead: it is unused, and has no visible effects."""
     for result in op.results:
         if result.first_use is not None:
             return False
@@ -123,7 +123,7 @@ def is_dead(op: Operation) -> bool:
 
 
 class _Live(LiveSet):
-    """The operations that something uses or notices: those are found once, and lead to what they use."""
+    """The live operations: those with effects, and transitively their operands, each visited once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -156,7 +156,7 @@ class _Live(LiveSet):
 
 
 def erase_dead(region: Region, listener: PatternRewriterListener | None = None) -> None:
-    """Erase what nothing uses, also in circles, and blocks that nothing reaches; tell `listener` of each operation."""
+    """Erases dead operations, including cycles, and unreachable blocks; notifies `listener` of each operation."""
     live = _Live()
     live.propagate_region_liveness(region)
     live.delete_dead(region, listener)

@@ -1,6 +1,6 @@
-"""The signature of a function as its user knows it: names of inputs and outputs, and names of unknown sizes.
+"""The user-visible signature of a function: names of inputs and outputs, and names of dynamic sizes.
 
-They are attributes of arguments and results: `nn.name = "image"`, and `nn.dims = ["batch", "", "", ""]` where some
+They are attributes of arguments and results: `nn.name = "image"`, and `nn.dims = ["batch", "", "", ""]` if a
 size of the model has a name.
 """
 
@@ -13,30 +13,30 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 MAIN = "main"
-"""The function that a model is: what programs begin with, unless another one is asked for."""
+"""The function of a model, where programs start unless another one is requested."""
 
 NAME = "nn.name"
 DIMS = "nn.dims"
 ELEMENT = "nn.element"
-"""The element type that the caller's array has, where the function's own type does not say it: `ui8` for an `i8`."""
+"""The element type of the caller's array, if the function's type does not determine it: `ui8` for an `i8`."""
 REFUSES_NAN = "nn.refuses_nan"
-"""Marks an argument whose floats must be numbers: they are quantized, and no integer stands for NaN."""
+"""Marks an argument whose floats must not be NaN: they are quantized, and no integer represents NaN."""
 RESULT = "nn.result"
 """Marks an argument that is memory for a result."""
 
 
 @dataclass(frozen=True)
 class Port:
-    """One input or output: its name, its type, and the name of each of its sizes (empty where it has none)."""
+    """An input or output: its name, its type, and the names of its sizes (empty for unnamed ones)."""
 
     name: str
     type: Attribute
     dims: tuple[str, ...] = ()
     element: Attribute | None = None
-    """The element type of the caller's array, where `type` does not say it."""
+    """The element type of the caller's array, if `type` does not determine it."""
 
     def of_caller(self) -> "Port":
-        """This port as a caller sees it at every level: an array, with the elements that the model has."""
+        """Returns this port as callers see it at every level: an array, with the model's elements."""
         type_: Attribute = self.type
         if not isinstance(type_, TensorType | MemRefType):
             return self
@@ -45,7 +45,7 @@ class Port:
         return replace(self, type=TensorType(cast(Any, element), shaped.get_shape()))
 
     def attributes(self) -> DictionaryAttr:
-        """The attributes that say this of an argument or a result."""
+        """Returns the attributes of the argument or result for this port."""
         entries: dict[str, Attribute] = {NAME: StringAttr(self.name)} if self.name else {}
         if any(self.dims):
             entries[DIMS] = ArrayAttr(StringAttr(dim) for dim in self.dims)
@@ -79,13 +79,13 @@ def _entries(types: Sequence[Attribute], attributes: ArrayAttr[DictionaryAttr] |
 
 
 def _arguments(function: FuncOp, *, results: bool) -> list[tuple[Attribute, Entry]]:
-    """The arguments of `function` that are memory for results, or the other ones."""
+    """Returns the arguments of `function` that are memory for results, or the other ones."""
     entries = _entries(function.function_type.inputs.data, function.arg_attrs)
     return [(type_, entry) for type_, entry in entries if (RESULT in entry) == results]
 
 
 def inputs_of(function: FuncOp) -> tuple[Port, ...]:
-    """The inputs of `function`; one without a name is `input0`, `input1`, … by its place.
+    """Returns the inputs of `function`; unnamed ones are `input0`, `input1`, … by their index.
 
     Memory for results, which comes after all inputs, is not an input.
     """
@@ -94,15 +94,15 @@ def inputs_of(function: FuncOp) -> tuple[Port, ...]:
 
 
 def memory_outputs_of(function: FuncOp) -> tuple[Port, ...]:
-    """The outputs of `function` that its caller gives memory for."""
+    """Returns the outputs of `function` for which its caller provides memory."""
     outputs = enumerate(_arguments(function, results=True))
     return tuple(_port(f"output{place}", type_, entry) for place, (type_, entry) in outputs)
 
 
 def outputs_of(function: FuncOp) -> tuple[Port, ...]:
-    """The outputs of `function`; one without a name is `output0`, `output1`, … by its place.
+    """Returns the outputs of `function`; unnamed ones are `output0`, `output1`, … by their index.
 
-    Those that are written into memory of the caller come before those that are returned.
+    Outputs that are written to the caller's memory come before returned ones.
     """
     memory = memory_outputs_of(function)
     returned = enumerate(_entries(function.function_type.outputs.data, function.res_attrs), len(memory))
@@ -110,6 +110,6 @@ def outputs_of(function: FuncOp) -> tuple[Port, ...]:
 
 
 def set_ports(function: FuncOp, inputs: Sequence[Port], outputs: Sequence[Port]) -> None:
-    """Give the arguments and results of `function` the names of `inputs` and `outputs`."""
+    """Sets the names of the arguments and results of `function` to those of `inputs` and `outputs`."""
     function.arg_attrs = ArrayAttr(port.attributes() for port in inputs)
     function.res_attrs = ArrayAttr(port.attributes() for port in outputs)

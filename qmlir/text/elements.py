@@ -1,7 +1,7 @@
-"""Dense elements as text: every value exact, in as few characters as that allows.
+"""Dense elements as text: every value exact, in as few characters as possible.
 
-Small tensors print as lists of decimals. A tensor that is large, or that holds a value that no decimal gives (NaN,
-infinity), prints as one hexadecimal blob, which upstream MLIR and xDSL read back byte for byte.
+Small tensors print as lists of decimals. A tensor that is large, or has a value without a decimal text (NaN,
+infinity), prints as a hexadecimal blob, which upstream MLIR and xDSL read byte for byte.
 """
 
 import math
@@ -29,10 +29,10 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.ir.builtin_types import DTYPES, as_integer
 
 LIST_LIMIT = 16
-"""Elements that print as a list; more print as a blob."""
+"""The maximum number of elements that print as a list; more print as a blob."""
 
 ODD_LIST_LIMIT = 1024
-"""The same for element types that upstream's blobs pack more tightly than xDSL's: both read their lists."""
+"""The list limit for element types that upstream's blobs pack more tightly than xDSL's, since both parse lists."""
 
 _FLOAT_DTYPES: dict[type[Attribute], npt.DTypeLike] = {
     Float16Type: np.float16,
@@ -46,7 +46,7 @@ _BITS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def dense_dtype(element: Attribute) -> np.dtype[Any] | None:
-    """The NumPy type of the bytes that hold an element type, `None` where there is none (complex, f80, i24…)."""
+    """Returns the NumPy type of the bytes of an element type; `None` if there is none (complex, f80, i24…)."""
     match element:
         case IntegerType():
             size = element.compile_time_size
@@ -61,7 +61,7 @@ def dense_dtype(element: Attribute) -> np.dtype[Any] | None:
 
 
 def dense_array(attribute: DenseIntOrFPElementsAttr[Any]) -> Array:
-    """The values of a dense attribute as a read-only array that shares its bytes; i1 as 0 and 1."""
+    """Returns the values of a dense attribute as a read-only array over its bytes; i1 as 0 and 1."""
     dtype = dense_dtype(attribute.get_element_type())
     if dtype is None:
         raise ValueError(f"no NumPy type holds elements of type {attribute.get_element_type()}")
@@ -74,7 +74,7 @@ def dense_array(attribute: DenseIntOrFPElementsAttr[Any]) -> Array:
 
 
 def float_text(value: float, element: AnyFloat) -> str:
-    """A decimal that reads back as the same bits, or the bits in hexadecimal where there is none."""
+    """Returns a decimal that round-trips bit for bit, or the hexadecimal bits if there is none."""
     if not math.isfinite(value):
         return f"0x{element.pack((value,))[::-1].hex().upper()}"
     text = f"{value:.6e}"
@@ -90,7 +90,7 @@ def _shortest(value: float, element: AnyFloat) -> str:
     dtype = dense_dtype(element)
     if dtype == np.float32:
         short = str(np.float32(value))
-        # The reader goes through f64: keep the short text only where that ends at the same value.
+        # The reader converts through f64: keep the short text only if that yields the original value.
         if float(np.float32(float(short))) == value:
             return short
     return repr(value)
@@ -107,7 +107,7 @@ def _nested(texts: Sequence[str], shape: Sequence[int]) -> str:
 
 
 def elements_text(attribute: DenseIntOrFPElementsAttr[Any]) -> str | None:
-    """The text between the angle brackets of `dense<…>`; `None` for element types that this module does not know."""
+    """Returns the text between the angle brackets of `dense<…>`; `None` for unsupported element types."""
     element: Attribute = attribute.get_element_type()
     if dense_dtype(element) is None:
         return None
@@ -138,7 +138,7 @@ def _is_bit(element: Attribute) -> bool:
 
 
 def _stored_bytes(element: Attribute) -> int:
-    """The bytes of one element in upstream's blobs: the whole bytes of its width."""
+    """Returns the bytes of an element in upstream's blobs: its width rounded up to whole bytes."""
     integer = as_integer(element)
     if integer is not None:
         return -(-integer.width.data // 8)
@@ -148,13 +148,13 @@ def _stored_bytes(element: Attribute) -> int:
 
 
 def _is_stored_as_upstream(element: Attribute) -> bool:
-    """Whether upstream's blobs hold the same bytes as memory: it packs i1 in bits, and i24 in three bytes."""
+    """Whether upstream's blobs have the layout of memory: upstream packs i1 into bits, and i24 into three bytes."""
     dtype = dense_dtype(element)
     return not _is_bit(element) and dtype is not None and dtype.itemsize == _stored_bytes(element)
 
 
 def blob_of_values(values: Array, element: Attribute) -> bytes:
-    """The bytes of `dense<"0x…">` as upstream MLIR lays them out."""
+    """Returns the bytes of `dense<"0x…">` in upstream MLIR's layout."""
     if _is_stored_as_upstream(element):
         return values.tobytes()
     if _is_bit(element):
@@ -164,9 +164,9 @@ def blob_of_values(values: Array, element: Attribute) -> bytes:
 
 
 def values_of_blob(blob: bytes, element: Attribute, count: int) -> bytes:
-    """The bytes in memory of `count` elements that a blob gives, in upstream's layout or in xDSL's (which pads).
+    """Returns the bytes in memory of `count` elements from a blob in upstream's layout or in xDSL's (which pads).
 
-    A blob of one element stands for all. Raises `ValueError` for another length.
+    A blob of one element is a splat. Raises `ValueError` for any other length.
     """
     dtype = dense_dtype(element)
     if dtype is None:
@@ -194,7 +194,7 @@ def _bits_of_blob(blob: bytes, count: int) -> bytes:
 
 
 def _fit(blob: bytes, size: int, element: Attribute) -> bytes:
-    """Widen elements of `size` bytes to their bytes in memory."""
+    """Widens elements of `size` bytes to their size in memory."""
     dtype = dense_dtype(element)
     assert dtype is not None
     if size != dtype.itemsize:
@@ -205,7 +205,7 @@ def _fit(blob: bytes, size: int, element: Attribute) -> bytes:
 
 
 def fit_width(data: bytes, element: Attribute) -> bytes:
-    """The one form of each value of an integer type narrower than its bytes: sign bits or zeros above, i1 0 or 1."""
+    """Normalizes integers narrower than their bytes: sign bits or zeros above, i1 as 0 or 1."""
     integer, dtype = as_integer(element), dense_dtype(element)
     if integer is None or dtype is None or integer.width.data == 8 * dtype.itemsize:
         return data
@@ -213,7 +213,7 @@ def fit_width(data: bytes, element: Attribute) -> bytes:
 
 
 def narrowed(values: Array, element: Attribute) -> Array:
-    """Integers modulo 2^N for an integer type of N bits, which may be fewer than those of their NumPy type."""
+    """Reduces integers modulo 2^N for an integer type of N bits, which may be narrower than their NumPy type."""
     integer = as_integer(element)
     if element == i1:
         return np.asarray(values & 1)
@@ -224,9 +224,9 @@ def narrowed(values: Array, element: Attribute) -> Array:
 
 
 def integers_of(values: Array, element: Attribute, *, is_unsigned: bool) -> npt.NDArray[np.int64]:
-    """The integers that elements of a signless type are, read with their sign, or, of up to 63 bits, without.
+    """Interprets elements of a signless type as signed integers or, up to 63 bits, as unsigned ones.
 
-    One bit, held as 0 and 1, is 0 and -1 with a sign.
+    A signed bit, held as 0 and 1, becomes 0 and -1.
     """
     integer = as_integer(element)
     assert integer is not None
@@ -238,7 +238,7 @@ def integers_of(values: Array, element: Attribute, *, is_unsigned: bool) -> npt.
 
 
 def float_of_bits(bits: int, element: AnyFloat) -> bytes:
-    """The bytes of the float that a hexadecimal literal gives bit by bit. Raises `ValueError` where it does not fit."""
+    """Returns the bytes of a float with the bits of a hexadecimal literal. Raises `ValueError` if it does not fit."""
     size = element.compile_time_size
     if bits < 0:
         raise ValueError("a float in hexadecimal must not have a sign")

@@ -1,7 +1,7 @@
-"""Names that qmlir 0.1 had for options, settings, recipe keys and operations.
+"""Names that qmlir 0.1 used for options, settings, recipe keys and operations.
 
-Messages name the new spelling of an old one. Files that 0.1 wrote, which have no version or an older one, are read by
-their old names; in a newer file an old name is an error. Nothing here needs the compiler.
+Messages name the new spelling of an old one. Files written by 0.1, which have no version or an older one, are read
+with the old names; in a newer file, an old name is an error. This module does not depend on the compiler.
 """
 
 from collections.abc import Callable, Container, Mapping
@@ -17,7 +17,7 @@ RECIPE: Mapping[str, str] = {
     "table": "embedding",
     "uneven": "mixed_range_concat",
 }
-"""Keys of the rules of a recipe."""
+"""Keys of recipe rules."""
 
 OPERATIONS: Mapping[str, str] = {"kernel.by_rows": "kernel.row_fusion"}
 """Names of operations. Modules have no version, so the parser always accepts the old names."""
@@ -61,7 +61,7 @@ _BY_OWNER: Mapping[str, Mapping[str, str]] = {
     "trainable": {"only": "train"},
     "tune": {"again": "remeasure"},
 }
-"""Names that only the options of one command, the keyword arguments of one function, or recipes had."""
+"""Names specific to the options of one command, the keyword arguments of one function, or recipes."""
 
 
 def renamed(
@@ -83,12 +83,12 @@ def renamed(
 
 
 def old_name(new: str, command: str) -> str:
-    """The name that an option of a command had in 0.1."""
+    """Returns the name of a command's option in 0.1."""
     return next((old for old, name in _BY_OWNER[command].items() if name == new), new)
 
 
 def renamed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of `qmlir.quantize` that a summary of 0.1 holds, under their new names."""
+    """Returns settings of `qmlir.quantize` from a summary of 0.1 under their new names."""
     found = {_SHARED.get(name, name): value for name, value in settings.items()}
     if found.get("accumulator_pairs"):
         found["accumulator_bits"] = 16

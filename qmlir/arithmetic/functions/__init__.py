@@ -1,8 +1,8 @@
-"""The functions of floats that hardware has no instruction for, each defined once in steps with one result.
+"""Float functions without a hardware instruction, each defined once in steps with a unique result.
 
-NumPy's f32 functions depend on the CPU and differ from the C library's. With these the interpreter and compiled code
-find the same bits: the interpreter takes the steps of a definition on arrays, `math-expand` builds them as operations.
-f64 is left to NumPy and the C library, within a few units of the last place of each other.
+NumPy's f32 functions depend on the CPU and differ from the C library's. With these definitions, the interpreter and
+compiled code are bit-identical: the interpreter evaluates the steps on arrays, `math-expand` builds them as operations.
+f64 is left to NumPy and the C library, which agree within a few ulps.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from qmlir.arithmetic.functions.erf import erf as erf_of_array
 from qmlir.arithmetic.functions.steps import NUMPY, Definition, FunctionSteps, NumPySteps, Value
 
 _BLOCK = 1 << 14
-"""Elements computed at a time: what a definition keeps on the way stays in the cache."""
+"""The number of elements computed at a time, so that intermediate values stay in the cache."""
 
 
 def _reciprocal_root(x: Array) -> Array:
@@ -26,13 +26,13 @@ def _reciprocal_root(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of floats on arrays: f32 as defined, shorter ones through f32, f64 by NumPy."""
+    """A float function on arrays: f32 by its definition, shorter floats through f32, f64 by NumPy."""
 
     definition: Definition
     in_f64: Any
 
     def __call__(self, *operands: Array) -> Array:
-        """The function of operands of one type, which broadcast. Infinities and NaN come without warnings."""
+        """Applies the function to operands of one type, which broadcast, without warnings for infinities and NaN."""
         arrays = [np.asarray(operand) for operand in operands]
         dtype = arrays[0].dtype
         with np.errstate(all="ignore"):
@@ -76,7 +76,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "tan": Function(double.tan, np.tan),
     "tanh": Function(single.tanh, np.tanh),
 }
-"""By the name of the operation of `math`."""
+"""The functions by the name of their `math` operation."""
 
 exp, log, power, tanh = (FUNCTIONS[name] for name in ("exp", "log", "powf", "tanh"))
 

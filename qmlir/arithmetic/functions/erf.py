@@ -1,4 +1,4 @@
-"""The error function on arrays, to the last bits of f64.
+"""The error function on arrays, accurate to the last bits of f64.
 
 The rational approximations are W. J. Cody's: "Rational Chebyshev Approximations for the Error Function", Mathematics of
 Computation 23 (1969), 631-637, with the coefficients of his program CALERF (netlib.org/specfun/erf).
@@ -50,11 +50,11 @@ _FAR = (
 _NEAR_END, _MIDDLE_END = 0.46875, 4.0
 
 _ONE_FROM = 6.0
-"""From here on erf(x) is 1 in f64."""
+"""The bound from which erf(x) is 1 in f64."""
 
 
 def _ratio(polynomials: tuple[tuple[float, ...], tuple[float, ...]], x: F64) -> F64:
-    """The quotient of two polynomials of one degree, by Horner's rule."""
+    """Returns the quotient of two polynomials of equal degree, by Horner's rule."""
     top, bottom = (np.full_like(x, coefficients[0]) for coefficients in polynomials)
     for above, below in zip(*(coefficients[1:] for coefficients in polynomials), strict=True):
         top *= x
@@ -79,7 +79,7 @@ def _far(x: F64) -> F64:
 
 
 def erf(x: Array) -> Array:
-    """The error function, computed in f64 and rounded once to the type of `x`; NaN stays NaN."""
+    """Computes the error function in f64, rounded once to the type of `x`; NaN stays NaN."""
     exact = x.astype(np.float64).reshape(-1)
     size = np.minimum(np.abs(exact), _ONE_FROM)
     result = size.copy()  # NaN is in none of the ranges

@@ -1,12 +1,12 @@
-"""The reciprocal root of an integer, rounded exactly: the f32 number that is nearest to `1 / sqrt(x)`.
+"""The correctly rounded reciprocal root of an integer: the f32 nearest to `1 / sqrt(x)`.
 
-`g = 1 / sqrt(x)` in f64 lies within 2.5 units of the last place of the true root: the integer is rounded to f64, then
-the root and the quotient are, each by half a unit at most, and a unit is at most twice as large relative to the one
-number as to the other. So `g` says between which two neighbours in f32 the root lies, and on which side of the middle
-`h` of the two, unless it is itself within 2.5 units of `h`. There integers decide: `h = m * 2^(e - 24)` with an odd `m`
-of 25 bits, and the root is above `h` where `x m^2 < 2^(48 - 2e)`. The two sides differ by less than `2^-48` of the
-power, which is at most `2^110` for `x < 2^62`: the difference fits 64 bits, and their wrapped difference is the true
-one. It is never 0, since no odd `m > 1` divides a power of two.
+`g = 1 / sqrt(x)` in f64 lies within 2.5 ulp of the true root: the integer, the root and the quotient are each rounded
+by at most half an ulp, and an ulp is at most twice as large relative to one of these numbers as to another. So `g`
+determines between which adjacent f32 numbers the root lies, and on which side of their midpoint `h`, unless it is
+itself within 2.5 ulp of `h`. Integers decide that case: `h = m * 2^(e - 24)` with an odd 25-bit `m`,
+and the root is above `h` if `x m^2 < 2^(48 - 2e)`. The two sides differ by less than `2^-48` of the power, which is at
+most `2^110` for `x < 2^62`: the difference fits 64 bits, so the wrapped difference is exact. It is never 0, since no
+odd `m > 1` divides a power of two.
 """
 
 import numpy as np
@@ -15,23 +15,23 @@ import numpy.typing as npt
 from qmlir.arithmetic.functions.steps import NUMPY, Steps, Value
 
 ROOT_BITS = 62
-"""Integers of so many bits, and above 0, have a reciprocal root."""
+"""The width of integers with a reciprocal root; they must be positive."""
 
 _MANTISSA = 52
-"""Fraction bits of f64."""
+"""The fraction bits of f64."""
 
 _BIAS = 1023
-"""What is added to the exponent of f64."""
+"""The exponent bias of f64."""
 
 _DROPPED = 29
-"""Fraction bits that f64 has and f32 has not."""
+"""The fraction bits that f64 has in addition to those of f32."""
 
 _NEAR = 4
-"""Units of the last place of f64 from the middle of two f32 numbers within which integers decide; 2.5 suffice."""
+"""The distance, in ulps of f64, from the midpoint of two f32 numbers within which integers decide; 2.5 suffice."""
 
 
 def reciprocal_root(e: Steps, x: Value) -> Value:
-    """The f32 nearest to `1 / sqrt(x)` for integers `0 < x < 2^ROOT_BITS` of 64 bits."""
+    """Returns the f32 nearest to `1 / sqrt(x)` for 64-bit integers `0 < x < 2^ROOT_BITS`."""
     bits = e.bits(1.0 / e.sqrt(e.real(x)))
     low = bits & ((1 << _DROPPED) - 1)
     past_middle = low - (1 << _DROPPED - 1)
@@ -46,7 +46,7 @@ def reciprocal_root(e: Steps, x: Value) -> Value:
 
 
 def reciprocal_roots(x: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    """The f32 nearest to `1 / sqrt(x)`, element by element. Raises `ValueError` for integers that have none."""
+    """Returns the f32 nearest to `1 / sqrt(x)` elementwise. Raises `ValueError` for integers out of range."""
     integers = np.atleast_1d(np.asarray(x, np.int64))
     if integers.size and not (integers.min() > 0 and integers.max() < 1 << ROOT_BITS):
         wrong = integers[(integers <= 0) | (integers >= 1 << ROOT_BITS)][0]

@@ -95,7 +95,7 @@ def _centred_limits(element: UniformQuantizedType, stored: Limits) -> Limits:
 
 
 def _by_types(found: _Products, data: Limits) -> Limits:
-    """The limits of the sums for all weights of their type."""
+    """Returns the limits of the sums for all weights that their type allows."""
     return limits_of_products(data, _centred_limits(found.w, storage_limits(found.w.storage)), found.terms)
 
 

@@ -1,4 +1,4 @@
-"""Result shapes that several families share: operands, and windows that slide along axes."""
+"""Shape checks and result shapes of several families: operands, and sliding windows."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -19,31 +19,32 @@ from qmlir.ir.limits import budget, over
 
 
 def shape_text(shape: Sequence[int]) -> str:
-    """`[2, ?]`: a shape as an error shows it."""
+    """Returns a shape as error messages show it: `[2, ?]`."""
     return f"[{', '.join('?' if size == DYNAMIC_INDEX else str(size) for size in shape)}]"
 
 
 def check_shape(what: str, value: SSAValue | None, shape: Sequence[int]) -> None:
-    """Check that an operand, if present, has `shape`, as far as both are known."""
+    """Verifies that an operand, if present, has `shape`, as far as both are static."""
     if value is not None and not shapes_agree(shape_of(value), shape):
         raise VerifyException(f"expected {what} of shape {shape_text(shape)}, but got '{value.type}'")
 
 
 def check_choice(what: str, found: str, accepted: Iterable[str]) -> None:
-    """Check that a property has one of the `accepted` values."""
+    """Verifies that a property has one of the `accepted` values."""
     if found not in accepted:
         raise VerifyException(f"{what} must be one of {', '.join(accepted)}, but got '{found}'")
 
 
-# Shapes of convolutions and pools, whose windows slide over the spatial axes, and where each kernel element falls.
+# Shapes of convolutions and pools, whose windows slide over the spatial axes, and the data of each kernel element.
 
 LARGEST_STEP = (1 << 31) - 1
-"""The largest size, stride, dilation and padding: places of elements are then exact in 64 bits."""
+"""The limit of sizes, strides, dilations and padding, so that positions of elements are exact in 64 bits."""
 
 
 @dataclass(frozen=True)
 class Windows:
-    """How windows slide: one number for each spatial axis, `pads` first all begins, then all ends, as in ONNX."""
+    """The geometry of sliding windows, one number per spatial axis; `pads` has all begins, then all ends, as in
+    ONNX."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
@@ -57,7 +58,7 @@ class Windows:
         dilations: Sequence[int] | None,
         pads: Sequence[int] | None,
     ) -> "Windows":
-        """Windows with ONNX's defaults: stride 1, dilation 1, no padding. Checks the numbers."""
+        """Returns windows with ONNX's defaults: stride 1, dilation 1, no padding. Verifies the numbers."""
         rank = len(kernel)
         windows = Windows(
             tuple(kernel),
@@ -81,17 +82,19 @@ class Windows:
         return windows
 
     def padding(self, axis: int) -> tuple[int, int]:
-        """Elements added before and after spatial axis `axis`."""
+        """Returns the elements added before and after spatial axis `axis`."""
         return self.pads[axis], self.pads[axis + len(self.kernel)]
 
     def extent(self, axis: int) -> int:
-        """Elements from the first to the last kernel element, dilation included."""
+        """Returns the distance from the first to after the last kernel element, including dilation."""
         return (self.kernel[axis] - 1) * self.dilations[axis] + 1
 
 
 def output_size(size: int, windows: Windows, axis: int, ceil_mode: bool = False) -> int:
-    """Windows along one spatial axis of `size` elements (ONNX Conv and MaxPool; a last window in `ceil_mode` must start
-    inside the input or its leading padding)."""
+    """Returns the number of windows along a spatial axis of `size` elements (ONNX Conv and MaxPool).
+
+    In `ceil_mode`, a last window must start inside the input or its leading padding.
+    """
     if DYNAMIC_INDEX in (size, windows.kernel[axis]):
         return DYNAMIC_INDEX
     begin, end = windows.padding(axis)
@@ -109,12 +112,12 @@ def output_size(size: int, windows: Windows, axis: int, ceil_mode: bool = False)
 
 
 def output_sizes(sizes: Sequence[int], windows: Windows, ceil_mode: bool = False) -> tuple[int, ...]:
-    """Windows along each spatial axis of an input of `sizes`."""
+    """Returns the number of windows along each spatial axis of an input of `sizes`."""
     return tuple(output_size(size, windows, axis, ceil_mode) for axis, size in enumerate(sizes))
 
 
 def transposed_size(size: int, windows: Windows, axis: int, output_padding: int) -> int:
-    """The inverse of `output_size`: the size that `size` windows reach, their padding cut off (ONNX ConvTranspose)."""
+    """Inverts `output_size`: returns the extent of `size` windows without their padding (ONNX ConvTranspose)."""
     if DYNAMIC_INDEX in (size, windows.kernel[axis]):
         return DYNAMIC_INDEX
     reach = (size - 1) * windows.strides[axis] + windows.extent(axis) if size else 0
@@ -127,14 +130,14 @@ def transposed_size(size: int, windows: Windows, axis: int, output_padding: int)
 
 
 class Tap(NamedTuple):
-    """One kernel element along one axis: the windows where it falls on an element of the data, and those elements."""
+    """A kernel element along one axis: the windows for which it meets the data, and the elements there."""
 
     windows: slice
     elements: slice
 
 
 def taps(windows: Windows, axis: int, size: int, count: int) -> list[Tap]:
-    """Each kernel element of `count` windows along a spatial axis of `size` elements; on padding it falls on none."""
+    """Returns the kernel elements of `count` windows along a spatial axis of `size` elements, without the padding."""
     stride, begin = windows.strides[axis], windows.padding(axis)[0]
     found: list[Tap] = []
     for tap in range(windows.kernel[axis]):
@@ -148,20 +151,20 @@ def taps(windows: Windows, axis: int, size: int, count: int) -> list[Tap]:
 
 
 def known_count(sizes: Sequence[int]) -> npt.NDArray[np.int64]:
-    """How many elements axes of these sizes have; nothing where a size is not known."""
+    """Returns the number of elements of axes with these sizes; an empty array if a size is dynamic."""
     return np.array([] if DYNAMIC_INDEX in sizes else [math.prod(sizes)], np.int64)
 
 
 def covered_elements(
     windows: Windows, counts: Sequence[int], sizes: Sequence[int], with_padding: bool
 ) -> npt.NDArray[np.int64]:
-    """How many elements each window covers, `[*counts]`: those of the input, and of its padding where it counts."""
+    """Returns the number of elements in each window, `[*counts]`: of the input, and of its padding if it counts."""
     total = np.ones((), np.int64)
     for axis, (count, size) in enumerate(zip(counts, sizes, strict=True)):
         begin, end = windows.padding(axis)
         starts = np.arange(count) * windows.strides[axis] - begin
         low, high = (-begin, size + end) if with_padding else (0, size)
-        # Of the taps at `start + tap * dilation`, the first from `low` on, and the first from `high` on.
+        # Of the taps at `start + tap * dilation`, the first at or after `low`, and the first at or after `high`.
         first, behind = (-((starts - limit) // windows.dilations[axis]) for limit in (low, high))
         kernel = windows.kernel[axis]
         covered = np.minimum(behind, kernel) - np.minimum(np.maximum(first, 0), kernel)

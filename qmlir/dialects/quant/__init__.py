@@ -1,1 +1,1 @@
-"""The `quant` dialect of upstream MLIR: quantization as the type of a value."""
+"""The `quant` dialect of upstream MLIR, which expresses quantization in the type of a value."""

@@ -1,4 +1,4 @@
-"""The `quant` dialect of upstream MLIR: quantization as the type of a value."""
+"""The `quant` dialect of upstream MLIR, which expresses quantization in the type of a value."""
 
 from xdsl.ir import Dialect
 

@@ -40,13 +40,14 @@ from qmlir.ir.builtin_types import (
 )
 from qmlir.ir.interfaces import volume
 
-# How large a value is, whatever its level: its shape, its elements, their bits, its bytes.
+# The size of values at any level: shape, number of elements, bits, bytes.
 #
-# Sizes that are not known count as 1, so that numbers are for one sample.
+# Dynamic sizes count as 1, so that the numbers are for one sample.
 
 
 def bits_of(element: Attribute) -> int:
-    """How many bits an element is stored in: 1 for a bool, 64 for an index; 0 for text, which has no width."""
+    """Returns the width of a stored element in bits: 1 for a bool, 64 for an index; 0 for strings, which have no
+    width."""
     match element:
         case StoredType() | UniformFloatType():
             return element.bits
@@ -66,19 +67,19 @@ def bits_of(element: Attribute) -> int:
 
 
 def shaped_type(value: SSAValue) -> tuple[Attribute, tuple[int, ...]] | None:
-    """The element type and the shape of a tensor or of memory; sizes that are not known as xDSL has them."""
+    """Returns the element type and the shape of a tensor or memref, with xDSL's representation of dynamic sizes."""
     found = ranked_tensor(value.type) or memref_type(value)
     return None if found is None else (found.get_element_type(), tuple(found.get_shape()))
 
 
 def elements_of(value: SSAValue) -> int:
-    """How many elements a value has."""
+    """Returns the number of elements of a value."""
     found = shaped_type(value)
     return 0 if found is None else volume(found[1])
 
 
 def type_bytes(type_: Attribute) -> int:
-    """The bytes of a value of a type, its elements packed as their storage type allows."""
+    """Returns the bytes of a value of a type, with elements packed as their storage type allows."""
     if not isinstance(type_, TensorType | MemRefType):
         return 0
     found = cast(AnyTensor | AnyMemRef, type_)
@@ -86,46 +87,46 @@ def type_bytes(type_: Attribute) -> int:
 
 
 def bytes_of(value: SSAValue) -> int:
-    """The bytes of a value, its elements packed as their storage type allows."""
+    """Returns the bytes of a value, with elements packed as their storage type allows."""
     return type_bytes(value.type)
 
 
-# Quantized tensors: which element types a shape allows, and what their parameters are for each element.
+# Quantized tensors: the element types that a shape allows, and their parameters for each element.
 
 
 def element_type(type_: Attribute) -> Attribute:
-    """The element type of a tensor, a scalar's own type."""
+    """Returns the element type of a tensor, or a scalar type itself."""
     holder = ranked_tensor(type_) or unranked_tensor(type_)
     return type_ if holder is None else holder.element_type
 
 
 def expressed_type(element: Attribute) -> Attribute:
-    """The float type that a quantized or calibrated element expresses; any other type is its own."""
+    """Returns the float type that a quantized or calibrated element expresses; other types are returned unchanged."""
     if isinstance(element, QuantizedType) and element.expressed_type is not None:
         return element.expressed_type
     return element
 
 
 def integer_dtype(bits: int, signed: bool) -> np.dtype[np.signedinteger | np.unsignedinteger]:
-    """The smallest NumPy integer that holds `bits` bits."""
+    """Returns the smallest NumPy integer type with at least `bits` bits."""
     size = next(size for size in (1, 2, 4, 8) if bits <= 8 * size)
     return np.dtype(f"{'i' if signed else 'u'}{size}")
 
 
 def storage_dtype(stored: StoredType | UniformFloatType) -> np.dtype[Any]:
-    """The NumPy type that holds one stored value: of integers the smallest of 8, 16 or 32 bits."""
+    """Returns the NumPy type of a stored value; for integers the smallest of 8, 16 or 32 bits."""
     if isinstance(stored, UniformFloatType):
         return small_dtype(stored.storage)
     return integer_dtype(stored.bits, stored.is_signed)
 
 
 def as_stored(bits: Array, stored: StoredType) -> Array:
-    """The stored integers that elements of a constant are: one bit with a sign, which signless is held as 1, is -1."""
+    """Returns the stored integers for the elements of a constant: a signed bit, held as 1 if signless, becomes -1."""
     return np.asarray(-bits) if stored.bits == 1 and stored.is_signed else bits
 
 
 def verify_quantized_tensor(type_: Attribute) -> None:
-    """Check that the parameters of a quantized element type fit the shape, by upstream MLIR's rules."""
+    """Verifies that the parameters of a quantized element type fit the shape, by upstream MLIR's rules."""
     quantized = element_type(type_)
     if not isinstance(quantized, UniformType) or quantized.granularity is Granularity.TENSOR:
         return
@@ -181,7 +182,7 @@ def _verify_blocks(quantized: UniformType, shape: tuple[int, ...]) -> None:
 
 
 def spread(quantized: UniformType, shape: tuple[int, ...], values: Array) -> Array:
-    """`values`, one for each scale of a type, in a shape that broadcasts against a tensor of `shape`."""
+    """Reshapes `values`, one for each scale of a type, to broadcast to a tensor of `shape`."""
     if quantized.granularity is Granularity.AXIS:
         layout = [1] * len(shape)
         layout[quantized.axis] = -1
@@ -192,7 +193,7 @@ def spread(quantized: UniformType, shape: tuple[int, ...], values: Array) -> Arr
 
 
 def same_along(values: Array, axes: Iterable[int]) -> Array | None:
-    """Parameters, broadcast or not, with `axes` of size 1; `None` where they differ along one of them."""
+    """Reduces `axes` of parameters to size 1; `None` if the parameters differ along one of them."""
     for axis in axes if values.ndim else ():
         first = values.take([0], axis=axis) if values.shape[axis] else values
         if not (values == first).all():
@@ -204,5 +205,5 @@ def same_along(values: Array, axes: Iterable[int]) -> Array | None:
 def broadcast_parameters(
     quantized: UniformType, shape: tuple[int, ...]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Scales and zero points in a shape that broadcasts against a tensor of `shape`."""
+    """Returns scales and zero points in a shape that broadcasts to a tensor of `shape`."""
     return spread(quantized, shape, quantized.scales), spread(quantized, shape, quantized.zero_points)

@@ -1,1 +1,1 @@
-"""The `simd` dialect: what one core does with a register tile, and `arith` on vectors has no word for."""
+"""The `simd` dialect: operations on register tiles of a single core that `arith` on vectors lacks."""

@@ -1,7 +1,7 @@
 """The operations of `simd` between memory and registers.
 
-Places are contiguous along the innermost axis and need no alignment. A vector may run past the end of a row into the
-next one; that it stays inside the memory, or inside the slack after it, is the task of the pass that makes the loop.
+Accesses are contiguous along the innermost axis and need no alignment. A vector may extend past the end of a row into
+the next one; the pass that creates the loop must ensure that it stays inside the memory, or the slack after it.
 """
 
 from collections.abc import Sequence
@@ -25,11 +25,11 @@ from qmlir.dialects.simd.base import AnyVector, SimdOp, bits_of, check_place, el
 from qmlir.ir.builtin_types import memref_type
 
 GROUP_BITS = 32
-"""The bits that `simd.load_group_splat` repeats: one lane of the sums of `simd.dot_accumulate`."""
+"""The width in bits that `simd.load_group_splat` repeats: a lane of the accumulator of `simd.dot_accumulate`."""
 
 
 class PlaceLoadOp(SimdOp):
-    """A vector made of what stands at a place in memory."""
+    """An operation that loads a vector from a position in memory."""
 
     memory = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
@@ -47,14 +47,14 @@ class PlaceLoadOp(SimdOp):
 
 @irdl_op_definition
 class LoadOp(PlaceLoadOp):
-    """Consecutive elements from a place on."""
+    """Loads consecutive elements from a position on."""
 
     name = "simd.load"
 
 
 @irdl_op_definition
 class LoadPartialOp(SimdOp):
-    """The first `count` elements from a place on, 0 in the lanes after them; nothing else is read.
+    """Loads the first `count` elements from a position on, and 0 in the remaining lanes; reads nothing else.
 
     A count of 0 or less reads nothing, one of more than the lanes reads all of them.
     """
@@ -78,7 +78,7 @@ class LoadPartialOp(SimdOp):
 
 @irdl_op_definition
 class LoadGroupSplatOp(PlaceLoadOp):
-    """The 32 bits at a place (four elements of i8, two of i16, one of i32), repeated in the whole vector."""
+    """Loads 32 bits (four i8 elements, two i16, one i32), and repeats them in the whole vector."""
 
     name = "simd.load_group_splat"
 
@@ -93,7 +93,7 @@ class LoadGroupSplatOp(PlaceLoadOp):
 
 @irdl_op_definition
 class StoreOp(SimdOp):
-    """Write all lanes, one after the other from a place on."""
+    """Stores all lanes consecutively from a position on."""
 
     name = "simd.store"
 
@@ -113,7 +113,7 @@ class StoreOp(SimdOp):
 
 @irdl_op_definition
 class StorePartialOp(SimdOp):
-    """Write the first `count` lanes from a place on, and nothing after them."""
+    """Stores the first `count` lanes from a position on, and nothing after them."""
 
     name = "simd.store_partial"
 
@@ -134,9 +134,9 @@ class StorePartialOp(SimdOp):
 
 @irdl_op_definition
 class PrefetchOp(SimdOp):
-    """Ask for the cache line of a place of a memory of one axis, which may lie after its end: changes no value.
+    """Prefetches the cache line of a position in 1-D memory, which may be past its end; has no effect on values.
 
-    `level` is that of the cache that it shall come into, 1 the nearest, 2 or 3.
+    `level` is the cache level to prefetch into, 1 being the nearest, up to 3.
     """
 
     name = "simd.prefetch"
@@ -147,7 +147,7 @@ class PrefetchOp(SimdOp):
 
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$memory `[` $index `]` attr-dict `:` type($memory)"
-    # It writes nothing; the effect keeps it although it has no result.
+    # It writes nothing; the effect keeps it alive although it has no result.
     traits = traits_def(MemoryWriteEffect())
 
     def __init__(self, memory: SSAValue, index: SSAValue, level: int = 1):
@@ -161,9 +161,9 @@ class PrefetchOp(SimdOp):
 
 @irdl_op_definition
 class GatherOp(SimdOp):
-    """The elements of a table of one axis at the places that the lanes of `places` give.
+    """Gathers the elements of a 1-D table at the indices in the lanes of `places`.
 
-    The places are integers of 32 bits or `index`, read as signed; each must lie inside the table.
+    The indices are 32-bit integers or `index`, read as signed; each must be in bounds.
     """
 
     name = "simd.gather"
@@ -190,15 +190,16 @@ class GatherOp(SimdOp):
 
 
 BYTE_VALUES = 256
-"""The elements of a table that `simd.look_up` reads: one for each byte."""
+"""The number of elements of a table for `simd.look_up`: one for each byte value."""
 
 
 @irdl_op_definition
 class LookUpOp(SimdOp):
-    """The bytes of a table of 256 at the places that the lanes of `places` give, read as unsigned bytes.
+    """Looks up the lanes of `places`, read as unsigned bytes, in a table of 256 bytes.
 
-    It is `simd.gather` for the one kind of table that registers hold: a processor that permutes bytes of several
-    registers by a register needs no memory for it.
+    It is a `simd.gather` for the one kind of table that fits registers: CPUs that permute the bytes of several
+    registers
+    by another register need no memory access.
     """
 
     name = "simd.look_up"
@@ -224,6 +225,6 @@ class LookUpOp(SimdOp):
 
 
 def is_byte_table(table: SSAValue) -> bool:
-    """Whether a table has a byte for each byte."""
+    """Whether a table has one byte for each byte value."""
     type_ = memref_type(table)
     return type_ is not None and type_.get_shape() == (BYTE_VALUES,) and is_signless(type_.get_element_type(), 8)

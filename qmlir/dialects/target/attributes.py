@@ -1,9 +1,9 @@
-"""The attribute `#target.spec<…>`: the description of a target on a module, so that passes look nothing up.
+"""The attribute `#target.spec<…>`: the description of a target on a module, so that passes need no lookup.
 
     #target.spec<"npu", keep = ["softmax"], requantize = [shift:even], supports = [
       {op = "nn.conv", input = {storages = [i8], schemes = [symmetric_pow2]}, properties = {groups = [1]}}]>
 
-A module has those that it is made for, in the order of preference, as its attribute `target.specs`.
+A module lists its targets, in order of preference, in its attribute `target.specs`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +23,7 @@ from qmlir.ir.diagnostics import nearest_name, op_error
 from qmlir.ir.interfaces import Slot
 
 TARGETS = "target.specs"
-"""The attribute of a module that lists the targets which it is made for, the preferred one first."""
+"""The attribute of a module that lists its targets, the preferred one first."""
 
 PART = "target.part"
 """The attribute of a function that a target computes: the target's name."""
@@ -33,7 +33,7 @@ _Readers = Mapping[str, Callable[[AttrParser], Any]]
 
 
 def _list(parse: Callable[[AttrParser], Value]) -> Callable[[AttrParser], tuple[Value, ...]]:
-    """A reader of `[a, b]`."""
+    """Returns a parser for `[a, b]`."""
 
     def read(parser: AttrParser) -> tuple[Value, ...]:
         return tuple(parser.parse_comma_separated_list(AttrParser.Delimiter.SQUARE, lambda: parse(parser)))
@@ -55,7 +55,7 @@ def _storage(parser: AttrParser) -> str:
 
 
 def _word(parser: AttrParser) -> str:
-    """`symmetric`, or two with a colon: `block:32`, `shift:even`."""
+    """Parses `symmetric`, or two words with a colon: `block:32`, `shift:even`."""
     first = parser.parse_identifier()
     if parser.parse_optional_punctuation(":") is None:
         return first
@@ -77,7 +77,7 @@ def _plain(parser: AttrParser) -> Plain:
 
 
 def _entries(parser: AttrParser, parse: Callable[[AttrParser], Value]) -> dict[str, Value]:
-    """`{name = value, …}` with any names."""
+    """Parses `{name = value, …}` with any names."""
     found: dict[str, Value] = {}
 
     def entry() -> None:
@@ -93,7 +93,7 @@ def _entries(parser: AttrParser, parse: Callable[[AttrParser], Value]) -> dict[s
 
 
 def _field(parser: AttrParser, readers: _Readers, found: dict[str, Any], what: str) -> None:
-    """`name = value`, the name one of `readers`."""
+    """Parses `name = value`, where the name is one of `readers`."""
     place = parser.pos
     name = parser.parse_identifier()
     if name not in readers:
@@ -106,7 +106,7 @@ def _field(parser: AttrParser, readers: _Readers, found: dict[str, Any], what: s
 
 
 def _fields(parser: AttrParser, readers: _Readers, what: str) -> dict[str, Any]:
-    """`{name = value, …}`, the names those of `readers`."""
+    """Parses `{name = value, …}`, where the names are those of `readers`."""
     found: dict[str, Any] = {}
     parser.parse_comma_separated_list(AttrParser.Delimiter.BRACES, lambda: _field(parser, readers, found, what))
     return found
@@ -219,9 +219,9 @@ class TargetSpecAttr(Data[Description]):
 
 
 def targets_of(module: Operation) -> tuple[Description, ...]:
-    """The targets that a module is made for, the preferred one first; none where it has no such attribute.
+    """Returns the targets of a module, the preferred one first; empty if it has no such attribute.
 
-    Raises `DiagnosticError` where its attribute is not a list of targets of different names.
+    Raises `DiagnosticError` if the attribute is not a list of targets with distinct names.
     """
     attribute: Attribute | None = module.attributes.get(TARGETS)
     if attribute is None:
@@ -237,5 +237,5 @@ def targets_of(module: Operation) -> tuple[Description, ...]:
 
 
 def set_targets(module: Operation, targets: Iterable[Description]) -> None:
-    """Say on a module which targets it is made for."""
+    """Sets the targets of a module."""
     module.attributes[TARGETS] = ArrayAttr(TargetSpecAttr(each) for each in targets)

@@ -145,7 +145,7 @@ Result = tuple[Array, ...] | None
 
 
 def exact_sum(integers: Array, axes: tuple[int, ...], keep_dims: bool = True) -> Array:
-    """The sum of int64 values along `axes`, wide enough for every intermediate one."""
+    """Returns the sum of int64 values along `axes`, wide enough for every intermediate sum."""
     count = math.prod(integers.shape[axis] for axis in axes)
     wide = widened_integers(integers, magnitude(integers) * max(count, 1))
     return np.asarray(wide.sum(axis=axes, keepdims=keep_dims), wide.dtype)

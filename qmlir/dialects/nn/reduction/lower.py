@@ -1,4 +1,4 @@
-"""Reductions and scans, in ascending order: floats summed in f64 and rounded once, integers exact or wrapped."""
+"""Lowering of reductions and scans, in ascending order: float sums in f64, rounded once; integers exact or wrapped."""
 
 import math as numbers
 from collections.abc import Callable, Sequence
@@ -41,14 +41,14 @@ def _logarithm(x: Scalar) -> Scalar:
 
 @dataclass(frozen=True)
 class _Reduction:
-    """`after(combine of before(x))`: what a reduction does with each element, with two, and with the result."""
+    """The steps of a reduction `after(combine of before(x))`: on each element, on pairs, and on the result."""
 
     before: Step = _same
     combine: Callable[[Scalar, Scalar], Scalar] = Scalar.__add__
     start: Number = 0
     after: Step = _same
     in_float: bool = False
-    """Whether integers are computed with in f64."""
+    """Whether integers are computed in f64."""
 
 
 def _kept_map(rank: int, gone: Sequence[int]) -> AffineMap:
@@ -58,7 +58,7 @@ def _kept_map(rank: int, gone: Sequence[int]) -> AffineMap:
 def _combined(
     at: Lowering, value: SSAValue, gone: Sequence[int], rule: _Reduction, wide: Attribute, computing: Attribute
 ) -> SSAValue:
-    """The elements of an operand put together in the type `wide`, in the shape that has not the axes `gone`."""
+    """Combines the elements of an operand in the type `wide`, over the axes `gone`, which the result lacks."""
     shape = shape_of(value)
     reading = quantized.real(at, value, AffineMap.identity(len(shape)))
     init = at.fill([size for axis, size in enumerate(shape) if axis not in gone], wide, rule.start)
@@ -73,7 +73,7 @@ def _combined(
 
 
 def _finished(at: Lowering, reduced: SSAValue, after: Step, unsigned: bool = False) -> SSAValue:
-    """`after` of every reduced element, in the shape and the type of the result."""
+    """Applies `after` to every reduced element, in the shape and the type of the result."""
     whole = at.reshape(reduced, at.result_shape())
     reading = quantized.ScalarRead((Input(whole, identity(at), unsigned),), lambda scalars: after(scalars[0]))
     return quantized.compute(at, [reading], quantized.writing(at, 0, identity(at)), _same)
@@ -110,13 +110,13 @@ def _reduce(rule: _Reduction, is_mean: bool = False) -> Lower:
 
 
 def _inside(value: Scalar, element: Attribute) -> Scalar:
-    """A float kept where its whole part is an integer of the type: what NaN becomes is left open."""
+    """Clamps a float so that its integral part fits the type; NaN becomes an unspecified value."""
     low, high = element_limits(element)
     return value.compare("ge", low).select(value, low).minimum(high)
 
 
 def _exact_sum(op: ops.ReduceOp, at: Lowering, gone: Sequence[int], is_mean: bool) -> SSAValue | None:
-    """Sums and means of stored integers of one scale: exact, requantized once."""
+    """Lowers sums and means of stored integers of one scale: exact, requantized once."""
     element = quantized.uniform_element(at, op.input)
     if element is None or quantized.uniform_element(at, op.result) is None:
         return None
@@ -148,7 +148,7 @@ def _exact_sum(op: ops.ReduceOp, at: Lowering, gone: Sequence[int], is_mean: boo
 
 
 def _log_sum_exp(op: ops.ReduceLogSumExpOp, at: Lowering) -> Sequence[SSAValue]:
-    """Less the largest element, where that is finite."""
+    """Subtracts the maximum, if it is finite."""
     gone, shape = op.reduced_axes(len(shape_of(op.input))), shape_of(op.input)
     element = quantized.uniform_element(at, op.input)
     plain = element_of(at.value(op.input)) if element is None else element.expressed
@@ -174,7 +174,7 @@ def _log_sum_exp(op: ops.ReduceLogSumExpOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def _finite(extreme: Scalar) -> Scalar:
-    """The shift: an infinite one would make NaN of infinities, which need none."""
+    """Returns the shift, 0 instead of infinity, which would turn infinities into NaN."""
     return (extreme - extreme).compare("eq", 0).select(extreme, 0)
 
 
@@ -200,7 +200,7 @@ def _extreme(is_largest: bool) -> Lower:
 
 
 def _arg_extreme(is_largest: bool) -> Lower:
-    """The place of the best element so far, and that element: further results without users."""
+    """Tracks the index of the best element and that element, which are further, unused results."""
 
     def lower(op: ops.ArgExtremeOp, at: Lowering) -> Sequence[SSAValue]:
         rank = len(shape_of(op.input))
@@ -218,7 +218,7 @@ def _arg_extreme(is_largest: bool) -> Lower:
 
 
 _BETTER = {(True, True): "ge", (True, False): "gt", (False, True): "le", (False, False): "lt"}
-"""How an element is better than the best before it: by whether the largest is wanted, and the last of equal ones."""
+"""The predicate for a better element, by whether the maximum is wanted, and whether the last of equal ones wins."""
 
 
 def _is_ordered(value: SSAValue, element: UniformQuantizedType, axis: int) -> bool:
@@ -236,9 +236,9 @@ def _places(
     step: Callable[[Sequence[Scalar]], tuple[Scalar, Sequence[Scalar]]],
     count: int = 1,
 ) -> SSAValue:
-    """The place of the best element: `step` takes an element and the best before it, `count` scalars each.
+    """Returns the index of the best element: `step` takes an element and the previous best, `count` scalars each.
 
-    It gives whether the element is better, and its scalars.
+    `step` returns whether the element is better, and its scalars.
     """
     shape = shape_of(op.input)
     kept, sizes = _kept_map(len(shape), (axis,)), [size for place, size in enumerate(shape) if place != axis]
@@ -290,7 +290,7 @@ def _place_of_real(op: ops.ArgExtremeOp, at: Lowering, axis: int, reading: Exact
 
 
 def _scan(combine: Callable[[Scalar, Scalar], Scalar], neutral: int) -> Lower:
-    """One element after the other along the axis; every element is put together with the result before it."""
+    """Processes one element after the other along the axis, combining each with the previous result."""
 
     def lower(op: ops.ScanOp, at: Lowering) -> Sequence[SSAValue]:
         shape = shape_of(op.input)

@@ -34,7 +34,7 @@ class Axis(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the axis stays as it is."""
+        """Whether the axis stays unchanged."""
         return self.scale == 1 and self.to.size == self.length and (self.start, self.end) == (0, 1)
 
 

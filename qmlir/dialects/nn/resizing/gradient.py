@@ -1,4 +1,4 @@
-"""The gradient of a resize: each axis by the transpose of the weights that its elements are sampled with."""
+"""The gradient of a resize: the transpose of the sampling weights, axis by axis."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from qmlir.dialects.nn.resizing.evaluate import (
 
 
 def _weights(op: ops.ResizeOp, axis: Axis) -> np.ndarray[Any, Any]:
-    """`[places, elements]`: what each place of the result takes of each element."""
+    """Returns the weight of each element for each position of the result, `[places, elements]`."""
     x = coordinates(op, axis)
     if op.is_nearest:
         elements, weights = nearest_elements(op, x, axis)[:, None], np.ones((axis.to.size, 1))

@@ -1,7 +1,7 @@
-"""Resizing: which elements are sampled and with which weights is known, axis by axis, and computed by the evaluator.
+"""Lowering of resizing; the evaluator computes the sampled elements and weights of each axis at compile time.
 
-The nearest elements of all axes are taken at once: as copies or a slice where they have a pattern, by tables elsewhere.
-Between elements, one operation for each axis takes the weighted sums.
+The nearest elements of all axes are taken at once: as copies or slices if they have a pattern, otherwise by tables.
+Interpolation computes the weighted sums in one operation per axis.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,14 +57,14 @@ def _resize(op: ops.ResizeOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def _dtype(op: ops.ResizeOp) -> np.dtype[Any]:
-    """What holds the elements in NumPy, where unsigned integers are their own."""
+    """Returns the NumPy type of the elements, which distinguishes unsigned integers."""
     dtype = dense_dtype(plain_type(element_of(op.input)))
     assert dtype is not None
     return dtype
 
 
 def _numbers(op: ops.ResizeOp, at: Lowering) -> SSAValue:
-    """The operand in the type that its elements are summed up in."""
+    """Returns the operand in the type in which its elements are summed."""
     shape = shape_of(op.input)
     computing = f64 if summing_dtype(_dtype(op)) == np.float64 else f32
     reading = quantized.plain(at, op.input, AffineMap.identity(len(shape)))
@@ -86,12 +86,12 @@ def _nearest(op: ops.ResizeOp, at: Lowering, value: SSAValue, axes: Sequence[Axi
 
 
 def _is_repetition(table: Array, size: int) -> bool:
-    """Whether each of `size` elements is taken as often as the others, one after the other."""
+    """Whether each of `size` elements is repeated equally often, in order."""
     return len(table) % size == 0 and bool((table == np.arange(size).repeat(len(table) // size)).all())
 
 
 def _repeated(at: Lowering, value: SSAValue, tables: Mapping[int, Array]) -> SSAValue:
-    """Copies along an axis after each axis that grows, which the result's shape has in one."""
+    """Inserts an axis of copies after each axis that grows, and merges both by a reshape."""
     before: list[int] = []
     copies: list[int] = []
     result: list[int] = []
@@ -107,7 +107,7 @@ def _repeated(at: Lowering, value: SSAValue, tables: Mapping[int, Array]) -> SSA
 
 
 def _interpolated(op: ops.ResizeOp, at: Lowering, value: SSAValue, axis: Axis) -> SSAValue:
-    """The weighted sums along one axis, one sample after the other; those whose weight is 0 everywhere are left out."""
+    """Computes the weighted sums along one axis, sample by sample; samples whose weight is always 0 are omitted."""
     number, element = axis.to.axis, element_of(value)
     shape = list(shape_of(value))
     rank, shape[number] = len(shape), axis.to.size
@@ -140,7 +140,7 @@ def _interpolated(op: ops.ResizeOp, at: Lowering, value: SSAValue, axis: Axis) -
 
 
 def _finished(op: ops.ResizeOp, at: Lowering, value: SSAValue, axes: Sequence[Axis]) -> SSAValue:
-    """Computed numbers as elements of the result; a crop has its own value beyond the input."""
+    """Converts computed numbers to elements of the result; a crop has a separate value outside the input."""
     dtype, element = _dtype(op), plain_type(element_of(op.input))
     masks = [
         Input(at.constant(mask.astype(np.int8), i1), axes_map(len(at.result_shape()), [axis.to.axis]), unsigned=True)
@@ -160,7 +160,7 @@ def _finished(op: ops.ResizeOp, at: Lowering, value: SSAValue, axes: Sequence[Ax
 
 
 def _rounded(number: Scalar, element: Attribute, dtype: np.dtype[Any]) -> Scalar:
-    """A sum as an element: of integers the nearest one, half to even, inside the range."""
+    """Converts a sum to an element; integers are rounded half to even and saturate."""
     if not isinstance(element, IntegerType):
         return number.to(element)
     bits, unsigned = element.bitwidth, dtype.kind == "u"
@@ -168,7 +168,7 @@ def _rounded(number: Scalar, element: Attribute, dtype: np.dtype[Any]) -> Scalar
     whole = number.round_even().maximum(low)
     if bits < 64:
         return whole.minimum(high).to(i32 if bits <= 16 else i64).to(IntegerType(bits))
-    # f64 has no number for the largest 64-bit integers: what is rounded to the next power of two is the largest.
+    # f64 cannot represent the largest 64-bit integers: a value rounded to the next power of two is the largest one.
     is_beyond = whole.compare("ge", high)
     inside = is_beyond.select(whole.constant(0), whole).to(i64, unsigned)
     return is_beyond.select(inside.constant(high), inside)

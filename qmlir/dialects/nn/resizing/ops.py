@@ -1,4 +1,4 @@
-"""Resizing: tensors sampled at other places along their axes (ONNX Resize, Upsample)."""
+"""Resizing: samples tensors at other positions along their axes (ONNX Resize, Upsample)."""
 
 import math
 from collections.abc import Sequence
@@ -35,13 +35,13 @@ from qmlir.dialects.nn.result_shapes import check_choice
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import QuantizationSlots, Slot
 
-# Sizes that a resize gives, from target sizes or from scales, with ONNX's policies for the aspect ratio.
+# Result sizes of a resize, from target sizes or from scales, with ONNX's policies for the aspect ratio.
 
 STRETCH, NOT_LARGER, NOT_SMALLER = POLICIES = ("stretch", "not_larger", "not_smaller")
 
 
 class Resized(NamedTuple):
-    """How one axis is resized: the scale that coordinates are divided by, and its new size."""
+    """The resize of one axis: the scale that coordinates are divided by, and the new size."""
 
     axis: int
     scale: float
@@ -49,7 +49,7 @@ class Resized(NamedTuple):
 
 
 def scaled_size(size: int, scale: float) -> int:
-    """`floor(size * scale)`, the product rounded to f32 as ONNX's shape inference and ONNX Runtime do."""
+    """Computes `floor(size * scale)`, the product rounded to f32 as in ONNX's shape inference and ONNX Runtime."""
     return size if size == DYNAMIC_INDEX else math.floor(np.float32(size) * np.float32(scale))
 
 
@@ -61,7 +61,7 @@ def _check(axes: Sequence[int], numbers: Sequence[float], name: str, above: floa
 
 
 def resized_by_scales(shape: Sequence[int], axes: Sequence[int], scales: Sequence[float]) -> list[Resized]:
-    """Each of `axes` scaled."""
+    """Returns the resize of each of `axes` by its scale."""
     _check(axes, scales, "scales", 0)
     return [Resized(axis, scale, scaled_size(shape[axis], scale)) for axis, scale in zip(axes, scales, strict=True)]
 
@@ -69,7 +69,8 @@ def resized_by_scales(shape: Sequence[int], axes: Sequence[int], scales: Sequenc
 def resized_to_sizes(
     shape: Sequence[int], axes: Sequence[int], sizes: Sequence[int], policy: str = STRETCH
 ) -> list[Resized]:
-    """Each of `axes` brought to its size; where the policy keeps the aspect ratio, all by one scale."""
+    """Returns the resize of each of `axes` to its size; if the policy keeps the aspect ratio, all have a common
+    scale."""
     _check(axes, sizes, "sizes", -1)
     before = [shape[axis] for axis in axes]
     if DYNAMIC_INDEX in before:
@@ -109,13 +110,14 @@ Values = Array | None
 
 @irdl_op_definition
 class ResizeOp(NnOp):
-    """The input sampled at places between its elements (ONNX Resize).
+    """Samples the input at positions between its elements (ONNX Resize).
 
-    `axes`, all of them by default, are brought to `sizes` or scaled by `scales`. Properties and values are ONNX's, and
-    one nearest mode more: `floor_up_ceil_down` takes the floor along axes that grow and the ceiling along those that
-    shrink, as Resize of version 10 does. `roi` is the cut of `tf_crop_and_resize`: all starts, then all ends. Sizes,
-    scales and `roi` may be given at run time. The nearest element is moved as it is, of any type; between elements, an
-    integer is rounded half to even and saturated.
+    `axes`, all by default, are resized to `sizes` or scaled by `scales`. Properties and values are ONNX's, with one
+    additional nearest mode: `floor_up_ceil_down` takes the floor along axes that grow and the ceiling along those that
+    shrink, like Resize of version 10. `roi` is the region of `tf_crop_and_resize`: all starts, then all ends. Sizes,
+    scales and `roi` may be given at run time. Nearest elements of any type are copied; interpolated integers are
+    rounded
+    half to even and saturate.
     """
 
     name = "nn.resize"
@@ -146,12 +148,12 @@ class ResizeOp(NnOp):
 
     @property
     def is_nearest(self) -> bool:
-        """Whether elements are taken as they are."""
+        """Whether elements are copied rather than interpolated."""
         return self.mode.data == NEAREST
 
     @property
     def is_crop(self) -> bool:
-        """Whether `roi` is sampled, and places beyond the input have `extrapolation_value`."""
+        """Whether `roi` is sampled, with `extrapolation_value` at positions outside the input."""
         return self.coordinate_transformation_mode.data == CROP
 
     @property
@@ -164,19 +166,20 @@ class ResizeOp(NnOp):
         return QuantizationSlots(operands, shares_parameters=self.moves_values)
 
     def resized_axes(self, rank: int) -> tuple[int, ...]:
-        """The axes that sizes, scales and `roi` are about."""
+        """Returns the axes to which sizes, scales and `roi` refer."""
         named = self.integers("axes")
         return tuple(range(rank)) if named is None else normalized_axes(named, rank)
 
     def floats(self, name: str, value: Values = None) -> tuple[float, ...] | None:
-        """The numbers of `roi` or `scales`, or of `value`, the run-time value of the operand in its place."""
+        """Returns the numbers of `roi` or `scales`, or of `value`, the run-time value of the operand that replaces
+        it."""
         if value is not None:
             return tuple(float(number) for number in value.reshape(-1))
         attribute: DenseArrayBase[Any] | None = getattr(self, name)
         return None if attribute is None else cast(tuple[float, ...], tuple(attribute.get_values()))
 
     def resized(self, shape: Sequence[int], scales: Values = None, sizes: Values = None) -> list[Resized] | None:
-        """How each axis of an input of `shape` is resized, `None` where it is not known."""
+        """Returns the resize of each axis of an input of `shape`; `None` if it is unknown."""
         axes = self.resized_axes(len(shape))
         targets, factors = self.integers("sizes", sizes), self.floats("scales", scales)
         if targets is not None:

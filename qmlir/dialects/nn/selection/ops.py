@@ -1,4 +1,4 @@
-"""Operations that choose elements by their values, or order them by it."""
+"""Operations that select or order elements by their values."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -15,8 +15,10 @@ from qmlir.ir.interfaces import QuantizationSlots, SizesKnownInRun
 
 @irdl_op_definition
 class TopKOp(NnOp):
-    """The `k` largest or smallest elements along `axis` in their order, and their indices; the first of equal ones
-    comes first (ONNX TopK)."""
+    """Returns the `k` largest or smallest elements along `axis` in order, and their indices (ONNX TopK).
+
+    The first of equal elements comes first.
+    """
 
     name = "nn.top_k"
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
@@ -49,7 +51,7 @@ class TopKOp(NnOp):
 
 @irdl_op_definition
 class NonZeroOp(OneOperandOp):
-    """The indices of the elements that are not 0, in row-major order: a row for each axis (ONNX NonZero)."""
+    """Returns the indices of the nonzero elements, in row-major order, with a row per axis (ONNX NonZero)."""
 
     name = "nn.non_zero"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN
@@ -62,10 +64,10 @@ class NonZeroOp(OneOperandOp):
 
 @irdl_op_definition
 class UniqueOp(NnOp):
-    """The different elements, or slices along `axis`: sorted, or in the order of their first appearance (ONNX Unique).
+    """Returns the distinct elements, or slices along `axis`, sorted or in order of first appearance (ONNX Unique).
 
-    Beside them, for each of them: where it appears first; for each element: the place of its value among the values;
-    for each value: how often it appears.
+    Further results are the index of the first appearance of each value, the index of the value of each element, and the
+    number of appearances of each value.
     """
 
     name = "nn.unique"
@@ -98,7 +100,8 @@ class UniqueOp(NnOp):
 
 @irdl_op_definition
 class ReverseSequenceOp(MovementOp):
-    """The first `lengths[i]` elements along `time_axis` in reverse, for each `i` of `batch_axis` (ONNX)."""
+    """Reverses the first `lengths[i]` elements along `time_axis`, for each `i` of `batch_axis` (ONNX
+    ReverseSequence)."""
 
     name = "nn.reverse_sequence"
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"lengths": None}, shares_parameters=True)

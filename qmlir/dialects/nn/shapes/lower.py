@@ -1,4 +1,4 @@
-"""Shapes as values, which are constants where shapes are known, and ranges of known length."""
+"""Lowering of shapes, which are constants if static, and of ranges of static length."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ def _size(op: ops.SizeOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def _range(op: ops.RangeOp, at: Lowering) -> Sequence[SSAValue]:
-    """`start + i * delta`; the length is the result's."""
+    """Computes `start + i * delta`; the length is that of the result type."""
     bounds = [quantized.plain(at, value, one_element(at, value, 1).map_) for value in (op.start, op.delta)]
 
     def number(start: Scalar, delta: Scalar) -> Scalar:

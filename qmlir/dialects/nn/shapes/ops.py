@@ -1,4 +1,4 @@
-"""Shapes as values, for models whose sizes are known at run time only, and the ranges that are made of them."""
+"""Shapes as values, for models with dynamic sizes, and ranges computed from them."""
 
 import math
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from qmlir.dialects.nn.base import Kind, NnOp, OneOperandOp
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import QuantizationSlots, ReadsShapesOnly
 
-# How many numbers a range has.
+# The number of elements of a range.
 
 
 def range_size(start: float, limit: float, delta: float) -> int:
-    """How many numbers `start, start + delta, …` has before `limit`. Raises `ZeroDivisionError` for a step of 0."""
+    """Returns the length of `start, start + delta, …` up to `limit`. Raises `ZeroDivisionError` for a step of 0."""
     if all(isinstance(number, int) for number in (start, limit, delta)):
         return max(-int(-(limit - start) // delta), 0)
     return max(math.ceil((limit - start) / delta), 0)
@@ -24,7 +24,7 @@ def range_size(start: float, limit: float, delta: float) -> int:
 
 @irdl_op_definition
 class ShapeOp(OneOperandOp):
-    """The sizes of the axes from `start` to before `end` as a list of i64 (ONNX Shape)."""
+    """Returns the sizes of the axes from `start` up to `end` as a list of i64 (ONNX Shape)."""
 
     name = "nn.shape"
     ACCEPTS: ClassVar[Kind] = Kind.ANY
@@ -37,7 +37,7 @@ class ShapeOp(OneOperandOp):
 
     @property
     def bounds(self) -> slice:
-        """The axes whose sizes are given."""
+        """The axes whose sizes are returned."""
         return slice(self.start.value.data, None if self.end is None else self.end.value.data)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -46,7 +46,7 @@ class ShapeOp(OneOperandOp):
 
 @irdl_op_definition
 class SizeOp(OneOperandOp):
-    """The number of elements (ONNX Size)."""
+    """Returns the number of elements (ONNX Size)."""
 
     name = "nn.size"
     ACCEPTS: ClassVar[Kind] = Kind.ANY
@@ -60,7 +60,7 @@ class SizeOp(OneOperandOp):
 
 @irdl_op_definition
 class RangeOp(NnOp):
-    """The numbers `start + i * delta` before `limit`, three scalars of one type (ONNX Range)."""
+    """Returns the numbers `start + i * delta` up to `limit`, three scalars of one type (ONNX Range)."""
 
     name = "nn.range"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER

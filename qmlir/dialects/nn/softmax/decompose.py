@@ -1,4 +1,4 @@
-"""Softmax and its logarithm, shifted by the largest element so that nothing overflows."""
+"""Decomposition of softmax and its logarithm, shifted by the maximum so that nothing overflows."""
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -15,7 +15,7 @@ from qmlir.ir.decomposition import Parts
 
 
 def _raised(op: SoftmaxLikeOp, parts: Parts, x: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """`x - max`, its exponential, and the sum of that."""
+    """Returns `x - max`, its exponential, and the sum of the exponential."""
     axes = [normalized_axis(op.axis.value.data, len(shape_of(op.input)))]
     largest = parts.add("max", ReduceMaxOp(x, axes)).result
     shifted = parts.add("shifted", SubOp(x, largest)).result
@@ -24,7 +24,7 @@ def _raised(op: SoftmaxLikeOp, parts: Parts, x: SSAValue) -> tuple[SSAValue, SSA
 
 
 def _softmax(op: SoftmaxOp, parts: Parts) -> Results:
-    """`e^(x - max)` over its sum."""
+    """Decomposes to `e^(x - max)` over its sum."""
     if op.mask is not None and op.fill is None:
         return _masked(op, op.mask, parts)
     _, raised, total = _raised(op, parts, _filled(op, parts))
@@ -32,7 +32,7 @@ def _softmax(op: SoftmaxOp, parts: Parts) -> Results:
 
 
 def _filled(op: SoftmaxOp, parts: Parts) -> SSAValue:
-    """The input, with the number that is added to what is masked."""
+    """Returns the input plus the fill value at masked elements."""
     if op.mask is None or op.fill is None:
         return op.input
     nothing, fill = scalar(parts, "zero", 0.0, op.input), scalar(parts, "fill", op.fill.value.data, op.input)
@@ -40,12 +40,12 @@ def _filled(op: SoftmaxOp, parts: Parts) -> SSAValue:
     return parts.add("filled", AddOp(op.input, addend)).result
 
 
-# What is masked must not take part in the maximum, whose exponential could overflow; nor may a number stand for it that
-# widens the range of the scores. The least element of the row does neither: `x - max <= 0` stays true. Its exponential
-# is replaced by 0, so 0 is exact in any type that holds 0. The element `max` itself adds `e^0 = 1` to the sum, if there
-# is one: `sum >= 1`, and `max(sum, 1)` changes no row but an empty one, where it makes 0 / 0 to 0.
+# Masked elements must not affect the maximum, since an exponential could overflow; nor may a placeholder widen the
+# range of the scores. The minimum of the row does neither: `x - max <= 0` stays true. Its exponential is replaced by 0,
+# which is exact in any type that contains 0. The element `max` itself adds `e^0 = 1` to the sum, if there is one:
+# `sum >= 1`, and `max(sum, 1)` changes only empty rows, where it turns 0 / 0 into 0.
 def _masked(op: SoftmaxOp, mask: SSAValue, parts: Parts) -> Results:
-    """`e^(x - max)` over its sum, with the maximum and the sum of the elements that take part."""
+    """Decomposes to `e^(x - max)` over its sum, with maximum and sum of the unmasked elements."""
     shape = shape_of(op.input)
     axis = normalized_axis(op.axis.value.data, len(shape))
     if op.is_uniform_if_empty and shape[axis] == DYNAMIC_INDEX:
@@ -67,7 +67,7 @@ def _masked(op: SoftmaxOp, mask: SSAValue, parts: Parts) -> Results:
 
 
 def _log_softmax(op: LogSoftmaxOp, parts: Parts) -> Results:
-    """`x - max`, less the logarithm of the sum of its exponential."""
+    """Decomposes to `x - max` minus the logarithm of the sum of its exponential."""
     shifted, _, total = _raised(op, parts, op.input)
     return [parts.add("sub", SubOp(shifted, parts.add("log", LogOp(total)).result)).result]
 

@@ -1,4 +1,4 @@
-"""Gradients of softmax and its logarithm, from their results."""
+"""Gradients of softmax and its logarithm, computed from their results."""
 
 from xdsl.ir import Operation, SSAValue
 
@@ -11,13 +11,13 @@ from qmlir.ir.builtin_types import shape_of
 
 
 def _along(at: Backward, op: ops.SoftmaxLikeOp, value: Term) -> Term:
-    """The sums along the axis, which stays."""
+    """Returns the sums along the axis, which stays with size 1."""
     axis = normalized_axis(op.axis.value.data, len(shape_of(op.input)))
     return Term(at, at.sum(value.value, [axis], keep_dims=True))
 
 
 def _softmax(at: Backward, op: ops.SoftmaxOp, gradient: SSAValue) -> SSAValue:
-    """`y (g - sum(g y))`; 0 for what is masked, also in rows of which nothing takes part."""
+    """The gradient is `y (g - sum(g y))`; 0 for masked elements, also in fully masked rows."""
     g, y = Term(at, gradient), Term(at, op.result)
     part = y * (g - _along(at, op, g * y))
     if op.mask is not None and op.is_uniform_if_empty:
@@ -26,7 +26,7 @@ def _softmax(at: Backward, op: ops.SoftmaxOp, gradient: SSAValue) -> SSAValue:
 
 
 def _log_softmax(at: Backward, op: ops.LogSoftmaxOp, gradient: SSAValue) -> SSAValue:
-    """`g - e^y sum(g)`."""
+    """The gradient is `g - e^y sum(g)`."""
     g, y = Term(at, gradient), Term(at, op.result)
     return (g - y.apply(ExpOp) * _along(at, op, g)).value
 

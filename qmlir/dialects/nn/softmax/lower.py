@@ -1,4 +1,4 @@
-"""Softmax and its logarithm row by row; hardmax: where the first largest element along an axis is."""
+"""Lowering of softmax and its logarithm row by row, and of hardmax by the index of the first maximum."""
 
 from collections.abc import Sequence
 

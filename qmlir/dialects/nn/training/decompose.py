@@ -1,4 +1,4 @@
-"""Batch normalization in training: the statistics of the batch, those that run, and the normalization by the former."""
+"""Decomposition of batch normalization in training: batch statistics, running statistics, and the normalization."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from qmlir.ir.decomposition import Parts
 
 
 def _batch_norm_training(op: BatchNormTrainingOp, parts: Parts) -> Results:
-    """The mean of the squares of what is left without the mean is the variance."""
+    """The variance is the mean of the squared deviations from the mean."""
     axes = [axis for axis in range(len(shape_of(op.data))) if axis != 1]
     _, *found = moments(parts, op.data, axes)
     batch: Sequence[SSAValue] = [

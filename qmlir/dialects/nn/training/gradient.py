@@ -1,4 +1,4 @@
-"""The gradient of dropout; batch normalization in training has that of its parts, through the batch's statistics."""
+"""The gradient of dropout; batch normalization in training has the gradient of its parts, including the statistics."""
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
@@ -12,7 +12,7 @@ from qmlir.ir.builtin_types import element_of
 
 
 def _dropout(at: Backward, op: DropoutOp, gradient: SSAValue, of_mask: SSAValue | None = None) -> SSAValue:
-    """`g / (1 - ratio)` for what was kept, `g` itself where no element is dropped."""
+    """The gradient is `g / (1 - ratio)` for kept elements, and `g` itself if no element is dropped."""
     ratio, element = at.reshaped(op.ratio, ()), plain_type(element_of(gradient))
     if element_of(ratio) != element:
         ratio = at.add(CastOp, ratio, result_types=[TensorType(element, ())]).result

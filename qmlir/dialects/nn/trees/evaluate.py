@@ -29,9 +29,9 @@ _JOINED: dict[str, Callable[[Array, Array], Array]] = {"sum": np.add, "min": _le
 def checked_trees(
     columns: int, count: int, roots: Array, features: Array, children: Array, weights: Array, targets: Array | None
 ) -> int:
-    """The largest number of nodes between a root and a leaf. Raises `InterpretationError` where the tables are wrong.
+    """Verifies the tables and returns the maximum depth of a leaf. Raises `InterpretationError` if they are invalid.
 
-    Numbers must name what there is, and no node may lead back to itself.
+    All indices must be in bounds, and the nodes must not form cycles.
     """
     nodes, leaves = len(features), len(weights)
     named = [

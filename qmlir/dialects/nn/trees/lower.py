@@ -1,7 +1,8 @@
-"""Ensembles of decision trees as loops: one step down in all trees of all rows, as often as the deepest tree needs.
+"""Lowering of tree ensembles to loops: one level down in all trees of all rows, up to the maximum depth.
 
-A leaf leads to itself, so that trees of any depth take the same steps, without a branch; the steps of a level are
-independent of each other. The weights of the leaves are added afterwards, tree by tree, in the order of the evaluator.
+A leaf leads to itself, so that trees of any depth take the same steps without branches; the steps of a level are
+independent of each other. The weights of the leaves are added afterwards, tree by tree, in the order of the
+evaluator.
 """
 
 from collections.abc import Sequence
