@@ -1,6 +1,6 @@
 """Profiles from compiled code against those of the interpreter."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -12,10 +12,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.environment import default_environment
+from qmlir.interpreter.jobs import Job, Workers
 from qmlir.interpreter.observers import Recorder
-from qmlir.interpreter.profiling import RunOptions, Way
+from qmlir.interpreter.profiling import RunOptions, Way, run_profile
 from qmlir.interpreter.samples import Run, Samples
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
+from qmlir.passmanager.manager import run_pipeline
+from qmlir.pipelines import PROFILE
 from qmlir.targets.cpu import profiling
 from qmlir.targets.cpu.profiling import CompiledProfiling
 from qmlir.text.parsing import parse_module
@@ -199,6 +202,38 @@ def test_samples_that_go_together_are_told_apart(monkeypatch: pytest.MonkeyPatch
     finite = np.where(np.isfinite(samples), samples, np.inf)
     assert seen.mean[0] == float(sum(map(Fraction, finite.min((1, 2)).tolist())) / count)
     assert found.extreme_samples["x"][0] == int(finite.min((1, 2)).argmin())
+
+
+class _LastFirst(Workers):
+    """Workers that begin again for each task, and run the last task first."""
+
+    def map(self, job: Job, tasks: Iterable[Any]) -> Iterator[bytes]:
+        yield from reversed([job.begin(job.shared)(task) for task in reversed(list(tasks))])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_sums_have_the_same_bits_however_samples_are_divided(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Magnitudes from 2^-40 to 2^40, whose sums in another order are others in their last bits."""
+    random = np.random.default_rng(seed)
+    count = int(random.integers(5, 40))
+    values = np.ldexp(random.normal(size=(count, 3, 4)), random.integers(-40, 40, (count, 3, 4)))
+    samples = np.where(random.random(values.shape) < 0.1, random.choice([0.0, -np.inf]), values).astype(np.float32)
+    expected = qmlir.profile(_module(PIECES), list(samples), compiled=False).to_text()
+    plain = samples.astype(np.float64)[np.isfinite(samples)]
+    seen = qmlir.Profile.from_text(expected).values["x"]
+    assert np.isclose(seen.mean, plain.mean(), rtol=1e-12)
+    assert np.isclose(seen.deviation, plain.std(), rtol=1e-12)
+    observed = run_pipeline(_module(PIECES), PROFILE.passes())
+    for size in random.integers(1, count + 1, 3).tolist():
+        for faster in (None, CompiledProfiling()):
+            found = run_profile(observed, list(samples), batch_size=size, faster=faster, workers=_LastFirst())
+            assert found.to_text() == expected
+    for way, at_once in ((RECORDED, 1), (RECORDED, 3), (COMPILED, 1)):
+        monkeypatch.undo()
+        _only(monkeypatch, way)
+        monkeypatch.setattr(profiling, "_ELEMENTS", at_once * 12)
+        for processes in (1, 2):
+            assert qmlir.profile(_module(PIECES), list(samples), processes=processes).to_text() == expected
 
 
 LENGTHS = """
