@@ -208,6 +208,9 @@ def main() -> int:
                 prepare_growth(name, contest)
             return 0
         sections = [section for kind in kinds for section in KINDS[kind](arguments, contest, subjects)]
+    if not any(section.rows for section in sections):
+        progress.print(f"no figures: --only {', '.join(kinds)} covers none of the models {', '.join(names)}")
+        return 1
     arguments.threads = arguments.threads[0] if len(arguments.threads) == 1 else arguments.threads
     write_results(_stated(sections, arguments), arguments)
     FORMATS[arguments.format](head, [*contest.peak_section(), *sections])

@@ -46,8 +46,8 @@ LARGEST = 1 << 30
 
 _FORMAT = b"qmlir-part-2"
 
-_AHEAD = 2
-"""Tasks for each worker: one in progress, and one waiting."""
+_AHEAD = 3
+"""Tasks for each worker: one in progress, and two waiting, so that a late one holds up few others."""
 
 _KEPT = 4
 """Begun jobs that a worker keeps: those of a search, which alternate, are three."""
@@ -358,7 +358,10 @@ def process_workers(
         TemporaryDirectory(prefix="qmlir-jobs-") as jobs,
         ProcessPoolExecutor(count, context, signal.signal, ignoring) as pool,
     ):
-        yield Workers(pool, count, environment, folder=folder, jobs=Path(jobs))
+        try:
+            yield Workers(pool, count, environment, folder=folder, jobs=Path(jobs))
+        finally:
+            pool.shutdown(cancel_futures=True)  # after an error its traceback may still hold tasks that wait
 
 
 # Files of answers

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -43,3 +44,16 @@ def test_a_folder_that_is_none(
     assert found.endswith(f"error: cannot keep models in {file / 'models'}: Not a directory")
     found = _refused(monkeypatch, capsys, "--folder", file)
     assert found.endswith(f"error: cannot keep models in {file}: File exists")
+
+
+def test_nothing_to_measure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No file of results without rows is written."""
+    monkeypatch.setattr(compiled, "prepare", lambda name, *_: SimpleNamespace(name=name))
+    words = ["--only", "starts", "--model", "digits_mlp", "--models", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["bench-compiled", *words, "--results", str(tmp_path / "starts.json")])
+    assert compiled.main() == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.endswith("no figures: --only starts covers none of the models digits_mlp")
+    assert not [*tmp_path.iterdir()]
