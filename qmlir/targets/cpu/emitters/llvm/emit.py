@@ -24,12 +24,12 @@ from qmlir.targets.cpu.emitters.elements import item_size, memory_name
 from qmlir.targets.cpu.emitters.llvm.families import EMISSIONS
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, ModuleParts
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
-from qmlir.targets.cpu.emitters.llvm.team import team_functions, team_names
-from qmlir.targets.cpu.emitters.llvm.values import PTR, IRValue, Type, type_of
 from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, program_of
 from qmlir.targets.cpu.emitters.text import Index, Names
 from qmlir.targets.cpu.emitters.writing import Memory, static_strides
 from qmlir.targets.cpu.runtime.ir_code import HEAD
+from qmlir.targets.cpu.runtime.semantics.values import PTR, IRValue, Type, type_of
+from qmlir.targets.cpu.runtime.team_code import team_functions, team_names
 
 TEAM, NUMBER = "%team", "%number"
 _OF_THREADS = ("ptr %team", "i64 %number")
@@ -338,5 +338,5 @@ def emit_module(module: ModuleOp, processor: Processor, name: str = "program") -
         "features": sorted(parts.parts.isa.needs | parts.parts.used),
     }
     if is_team:
-        texts.insert(0, team_functions(name, processor))
+        texts.insert(0, team_functions(name, processor.triple))
     return f"{HEAD}{json.dumps(facts)}\n{module_text(parts, texts)}"

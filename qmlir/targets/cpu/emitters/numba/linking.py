@@ -18,6 +18,14 @@ import llvmlite.binding as llvm
 
 from qmlir.targets.cpu.runtime.machine_code import FACTS, FILE, SOURCE, digest_of, written
 from qmlir.targets.cpu.runtime.processor import feature_text, processor_name
+from qmlir.targets.cpu.runtime.team_code import (
+    LEAD_SYMBOL,
+    OTHERS,
+    SERVE_SYMBOL,
+    shared_symbol,
+    team_names,
+    team_object,
+)
 
 
 @dataclass(frozen=True)
@@ -66,23 +74,26 @@ def write_machine_code(folder: Path, package: ModuleType) -> bool:
     kernels = [by_address[int(address)] for address in emitted.KERNELS]
     if any(each.is_by_hand for each in kernels):
         return False
-    team: Any = getattr(emitted, "TEAM", None)
-    of_team = [] if team is None else [team.lead, team.serve]
     objects: list[_Object] = []
-    for each in [*kernels, *of_team]:
+    for each in kernels:
         found = _object_of(each.compiled)
         if found is None or not _is_for_this_processor(next(iter(each.compiled.overloads.values()))):
             return False
         objects.append(found)
     symbols = [each.symbol for each in objects]
+    data = [each.data for each in objects]
+    own, needs = {*symbols}, frozenset[str]().union(*(each.needs for each in objects))
+    team: Any = getattr(emitted, "TEAM", None)
+    if team is not None:
+        data.append(team_object())
+        own |= {shared_symbol(name) for name in team_names()}
+        needs |= {OTHERS}
     header: dict[str, Any] = {
         **{name: getattr(emitted, name) for name in FACTS},
-        "kernels": symbols[: len(kernels)],
+        "kernels": symbols,
         "steps": kernels[-1].arguments,
-        "team": None if team is None else {"threads": team.threads, "symbols": symbols[len(kernels) :]},
-        "needs": sorted(frozenset[str]().union(*(each.needs for each in objects)).difference(symbols)),
+        "team": None if team is None else {"threads": team.threads, "symbols": [LEAD_SYMBOL, SERVE_SYMBOL]},
+        "needs": sorted(needs - own),
     }
-    (folder / FILE).write_bytes(
-        written(header, digest_of((folder / SOURCE).read_bytes()), [each.data for each in objects])
-    )
+    (folder / FILE).write_bytes(written(header, digest_of((folder / SOURCE).read_bytes()), data))
     return True

@@ -6,6 +6,7 @@ Conversions are made when their name is first asked for.
 import re
 from typing import Any
 
+from ..team_code import provide_team
 from . import arithmetic, conversions, custom, kernels, lanes, memory, together
 
 _KNOWN: dict[str, Any] = {
@@ -28,6 +29,8 @@ _NARROWING = re.compile(r"narrow_([iu])(\d+)")
 
 def __getattr__(name: str) -> Any:
     """The operation `name`."""
+    if name in together.OPERATIONS:  # loaded code needs their symbols, too
+        provide_team()
     found = _KNOWN.get(name) or conversions.conversion(name)
     if found is None and (narrowing := _NARROWING.fullmatch(name)):
         found = lanes.narrowing(int(narrowing[2]), unsigned=narrowing[1] == "u")

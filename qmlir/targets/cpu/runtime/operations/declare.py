@@ -11,54 +11,61 @@ fast. Python's operators take the same road.
 import inspect
 import operator as python
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from llvmlite import ir
 from numba import types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin, models, register_model
 
-from .registers import INDEX, Register
+from ..semantics.values import PTR, IRValue
+from .building import NumbaBuilder
+from .building import declared as declared
+from .registers import INDEX, Register, type_in_llvm
 
 ResultType = Callable[..., Any]
 """From the types of the operands to that of the result; `None` where they do not fit."""
 
 
-@dataclass(frozen=True)
 class Emission:
     """Where the instructions of one operation go: numba's target and LLVM builder, and the types of the operation."""
 
-    target: Any
-    builder: Any
-    result: Any
-    operands: tuple[Any, ...]
-
-    def intrinsic(self, name: str, result: Any, values: tuple[Any, ...]) -> Any:
-        """Call an LLVM intrinsic, or a function of libm."""
-        from_types = [value.type for value in values]
-        return self.builder.call(declared(self.builder.module, name, result, from_types), list(values))
+    def __init__(self, target: Any, builder: Any, result: Any, operands: tuple[Any, ...]) -> None:
+        self.target = target
+        self.builder = builder
+        self.result = result
+        self.operands = operands
+        self.build = NumbaBuilder(builder)
+        """Writes the same instructions by the tables that all emitters share."""
 
     def field(self, array_type: Any, array: Any, name: str) -> Any:
         """A field of an array, such as `data`, straight out of the value: numba's proxies cost milliseconds."""
         return self.target.data_model_manager[array_type].get(self.builder, array, name)
 
+    def register(self, number: int, value: Any) -> IRValue:
+        """The operand of a number as a register or a scalar."""
+        return self.build.operand(type_in_llvm(self.operands[number]), value)
 
-def has_feature(emission: Emission, name: str) -> bool:
-    """Whether the processor that numba compiles for has a feature, by LLVM's name."""
-    return f"+{name}" in emission.target.codegen()._tm_features.split(",")
+    def data(self, number: int, array: Any) -> str:
+        """Where the elements of an array lie, the operand of a number."""
+        return self.build.operand(PTR, self.field(self.operands[number], array, "data")).text
 
-
-def declared(module: Any, name: str, result: Any, operands: list[Any]) -> Any:
-    """The function `name` of an LLVM module, declared where it is not yet."""
-    known = module.globals.get(name)
-    if known is not None:
-        return known
-    return ir.Function(module, ir.FunctionType(result, operands), name)
+    def nothing(self) -> Any:
+        """The result of an operation that has none."""
+        return self.target.get_dummy_value()
 
 
 Lowering = Callable[..., Any]
 """`f(emission, *values)`: writes the instructions and gives the value of the result."""
+
+
+def shared(row: Callable[..., IRValue]) -> Lowering:
+    """The lowering by a row of the shared tables, `f(build, *operands)`, of which all operands are registers."""
+
+    def lower(emission: Emission, *values: Any) -> Any:
+        operands = (emission.register(number, value) for number, value in enumerate(values))
+        return emission.build.value(row(emission.build, *operands))
+
+    return lower
 
 
 _FIRST = {"target": "cpu"}

@@ -7,17 +7,29 @@ arena, `array_at` one of an address, `tail` one that begins at a later element, 
 # numba and llvmlite have no types that a checker could read.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
+from collections.abc import Mapping
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from .arithmetic import suffix
-from .declare import Emission, has_feature, operation
-from .registers import MEMORY, Register, bits_of, llvm_element, splat_constant
+from ..processor import processor_features
+from ..semantics import lanes
+from ..semantics.conversions import same_bits
+from ..semantics.values import I8, I32, I64, PTR, IRValue, Type, type_of
+from .declare import Emission, operation
+from .registers import MEMORY, Register
 
-_INT32, _INT64, _BOOL = ir.IntType(32), ir.IntType(64), ir.IntType(1)
+_INT64 = ir.IntType(64)
+
+
+_FEATURES: Mapping[str, bool] = processor_features()
+
+
+def has(name: str) -> bool:
+    """Whether the CPU that numba compiles for has a feature, by LLVM's name."""
+    return _FEATURES.get(name, False)
 
 
 def _element(array: Any) -> str | None:
@@ -33,14 +45,15 @@ def _is_index(type_: Any) -> bool:
     return isinstance(type_, types.Integer)
 
 
-def _size_of(element: str) -> int:
-    return bits_of(element) // 8
+def _align(register: Register) -> int:
+    """The bytes of an element, to a multiple of which elements are aligned."""
+    return register.bits // 8
 
 
-def place(emission: Emission, array_type: Any, array: Any, index: Any, target: Any) -> Any:
-    """A pointer to values of the LLVM type `target` at a place of an array."""
-    data = emission.field(array_type, array, "data")
-    return emission.builder.bitcast(emission.builder.gep(data, [index]), target.as_pointer())
+def _pointer(emission: Emission, array: Any, index: Any, element: Type, number: int = 0) -> str:
+    """Where an element of an array lies, the operand of a number, whose place is the operand after it."""
+    place = emission.register(number + 1, index)
+    return emission.build.element_at(element, emission.data(number, array), place.text)
 
 
 def _load_type(array: Any, index: Any, lanes: Any = None) -> Any:
@@ -50,8 +63,9 @@ def _load_type(array: Any, index: Any, lanes: Any = None) -> Any:
 
 
 def _load(emission: Emission, array: Any, index: Any, *_: Any) -> Any:
-    pointer = place(emission, emission.operands[0], array, index, emission.result.llvm)
-    return emission.builder.load(pointer, align=_size_of(emission.result.element))
+    result: Register = emission.result
+    pointer = _pointer(emission, array, index, result.type.scalar())
+    return emission.build.value(emission.build.load(result.type, pointer, _align(result)))
 
 
 def _fits(array: Any, value: Any) -> bool:
@@ -62,58 +76,32 @@ def _store_type(array: Any, index: Any, value: Any) -> Any:
     return types.void if _is_index(index) and _fits(array, value) else None
 
 
+def _stored(emission: Emission, array: Any, index: Any, number: int, value: Any) -> tuple[IRValue, str, int]:
+    """A value that is stored, the operand of a number, where it goes, and what that is aligned to."""
+    register: Register = emission.operands[number]
+    pointer = _pointer(emission, array, index, register.type.scalar())
+    return emission.register(number, value), pointer, _align(register)
+
+
 def _store(emission: Emission, array: Any, index: Any, value: Any) -> Any:
-    pointer = place(emission, emission.operands[0], array, index, value.type)
-    emission.builder.store(value, pointer, align=_size_of(emission.operands[2].element))
-    return emission.target.get_dummy_value()
-
-
-def mask_below(emission: Emission, count: Any, lanes: int) -> Any:
-    """The lanes below a count, as a vector of i1."""
-    builder, type_ = emission.builder, ir.VectorType(_INT64, lanes)
-    numbers = ir.Constant(type_, [ir.Constant(_INT64, lane) for lane in range(lanes)])
-    return builder.icmp_signed("<", numbers, splatted(emission, count, lanes))
-
-
-def splatted(emission: Emission, value: Any, lanes: int) -> Any:
-    """A vector of one scalar."""
-    builder, type_ = emission.builder, ir.VectorType(value.type, lanes)
-    first = builder.insert_element(ir.Constant(type_, ir.Undefined), value, ir.Constant(_INT32, 0))
-    zeros = ir.Constant(ir.VectorType(_INT32, lanes), [ir.Constant(_INT32, 0)] * lanes)
-    return builder.shuffle_vector(first, ir.Constant(type_, ir.Undefined), zeros)
+    emission.build.store(*_stored(emission, array, index, 2, value))
+    return emission.nothing()
 
 
 def _load_partial_type(array: Any, index: Any, count: Any, lanes: Any) -> Any:
     return _load_type(array, index, lanes) if _is_index(count) else None
 
 
-def masked_load(emission: Emission, pointer: Any, mask: Any, others: Any, align: int) -> Any:
-    """The elements where the mask holds, those of `others` elsewhere; nothing else is read."""
-    values = (pointer, ir.Constant(_INT32, align), mask, others)
-    return emission.intrinsic(f"llvm.masked.load.{suffix(others.type)}.p0", others.type, values)
-
-
-def _unseen(emission: Emission, number: Any) -> Any:
-    """`number`, an i64, through an empty line of assembly, so that LLVM never learns its value.
-
-    LLVM 22 for x86 makes one store of a masked one whose mask is known to have a single lane, and takes the lane before
-    it was truncated: a byte out of an i32 writes three more bytes after it. It may learn a count long after emission,
-    where it unrolls a loop.
-    """
-    return emission.builder.asm(ir.FunctionType(_INT64, [_INT64]), "", "=r,0", [number], False)
-
-
-def masked_store(emission: Emission, value: Any, pointer: Any, mask: Any, align: int) -> None:
-    """Write the elements where the mask holds, and nothing else."""
-    values = (value, pointer, ir.Constant(_INT32, align), mask)
-    emission.intrinsic(f"llvm.masked.store.{suffix(value.type)}.p0", ir.VoidType(), values)
+def _is_x86(emission: Emission) -> bool:
+    return emission.builder.module.triple.startswith(("x86_64", "i686", "i386"))
 
 
 def _load_partial(emission: Emission, array: Any, index: Any, count: Any, _: Any) -> Any:
-    result = emission.result
-    pointer = place(emission, emission.operands[0], array, index, result.llvm)
-    mask = mask_below(emission, count, result.lanes)
-    return masked_load(emission, pointer, mask, splat_constant(result.llvm, 0), _size_of(result.element))
+    result, build = emission.result, emission.build
+    pointer = _pointer(emission, array, index, result.type.scalar())
+    mask = lanes.below(build, emission.register(2, count), result.lanes)
+    others = IRValue(result.type, "zeroinitializer")
+    return build.value(lanes.masked_load(build, pointer, mask, others, _align(result)))
 
 
 def _store_partial_type(array: Any, index: Any, value: Any, count: Any) -> Any:
@@ -121,16 +109,10 @@ def _store_partial_type(array: Any, index: Any, value: Any, count: Any) -> Any:
 
 
 def _store_partial(emission: Emission, array: Any, index: Any, value: Any, count: Any) -> Any:
-    register = emission.operands[2]
-    pointer = place(emission, emission.operands[0], array, index, value.type)
-    if isinstance(count, ir.Constant) and count.constant == 1:
-        first = emission.builder.extract_element(value, ir.Constant(_INT32, 0))
-        where = emission.builder.bitcast(pointer, first.type.as_pointer())
-        emission.builder.store(first, where, align=_size_of(register.element))
-    else:
-        known = count if isinstance(count, ir.Constant) else _unseen(emission, count)
-        masked_store(emission, value, pointer, mask_below(emission, known, register.lanes), _size_of(register.element))
-    return emission.target.get_dummy_value()
+    stored, pointer, align = _stored(emission, array, index, 2, value)
+    is_x86 = _is_x86(emission)
+    lanes.store_below(emission.build, stored, pointer, emission.register(3, count), align, is_x86=is_x86)
+    return emission.nothing()
 
 
 def _load_masked_type(array: Any, index: Any, mask: Any, others: Any) -> Any:
@@ -138,8 +120,10 @@ def _load_masked_type(array: Any, index: Any, mask: Any, others: Any) -> Any:
 
 
 def _load_masked(emission: Emission, array: Any, index: Any, mask: Any, others: Any) -> Any:
-    pointer = place(emission, emission.operands[0], array, index, others.type)
-    return masked_load(emission, pointer, mask, others, _size_of(emission.result.element))
+    result, build = emission.result, emission.build
+    pointer = _pointer(emission, array, index, result.type.scalar())
+    operands = emission.register(2, mask), emission.register(3, others)
+    return build.value(lanes.masked_load(build, pointer, *operands, _align(result)))
 
 
 def _store_masked_type(array: Any, index: Any, mask: Any, value: Any) -> Any:
@@ -147,13 +131,12 @@ def _store_masked_type(array: Any, index: Any, mask: Any, value: Any) -> Any:
 
 
 def _store_masked(emission: Emission, array: Any, index: Any, mask: Any, value: Any) -> Any:
-    pointer = place(emission, emission.operands[0], array, index, value.type)
-    builder, bits = emission.builder, ir.IntType(mask.type.count)
-    known = builder.zext(builder.bitcast(mask, bits), _INT64) if bits.width < 64 else builder.bitcast(mask, bits)
-    unseen = _unseen(emission, known)
-    lanes = builder.bitcast(builder.trunc(unseen, bits) if bits.width < 64 else unseen, mask.type)
-    masked_store(emission, value, pointer, lanes, _size_of(emission.operands[3].element))
-    return emission.target.get_dummy_value()
+    stored, pointer, align = _stored(emission, array, index, 3, value)
+    where = emission.register(2, mask)
+    if _is_x86(emission) and where.type.lanes <= I64.bits:
+        where = lanes.opaque_mask(emission.build, where)
+    lanes.masked_store(emission.build, stored, pointer, where, align)
+    return emission.nothing()
 
 
 def _group_type(array: Any, index: Any, lanes: Any) -> Any:
@@ -162,11 +145,9 @@ def _group_type(array: Any, index: Any, lanes: Any) -> Any:
 
 
 def _load_group_splat(emission: Emission, array: Any, index: Any, _: Any) -> Any:
-    result = emission.result
-    pointer = place(emission, emission.operands[0], array, index, _INT32)
-    group = emission.builder.load(pointer, align=_size_of(result.element))
-    lanes = result.lanes * result.bits // 32
-    return emission.builder.bitcast(splatted(emission, group, lanes), result.llvm)
+    result, build = emission.result, emission.build
+    group = build.load(I32, _pointer(emission, array, index, result.type.scalar()), _align(result))
+    return build.value(same_bits(build, build.splat(group, result.lanes * result.bits // 32), result.element))
 
 
 def _prefetch_type(array: Any, index: Any, level: Any) -> Any:
@@ -176,12 +157,10 @@ def _prefetch_type(array: Any, index: Any, level: Any) -> Any:
 def _prefetch(emission: Emission, array: Any, index: Any, _: Any) -> Any:
     level = written(emission.operands[2])
     assert level is not None
-    builder, byte = emission.builder, ir.IntType(8).as_pointer()
-    type_ = ir.FunctionType(ir.VoidType(), [byte, *[_INT32] * 3])
-    function = cgutils.get_or_insert_function(builder.module, type_, "llvm.prefetch.p0")
-    numbers = [ir.Constant(_INT32, number) for number in (0, 4 - level, 1)]  # to read; 3 is the nearest; data
-    builder.call(function, [place(emission, emission.operands[0], array, index, ir.IntType(8)), *numbers])
-    return emission.target.get_dummy_value()
+    element = _element(emission.operands[0])
+    assert element is not None
+    lanes.prefetch(emission.build, _pointer(emission, array, index, type_of(element)), level)
+    return emission.nothing()
 
 
 def _gather_type(array: Any, places: Any) -> Any:
@@ -192,53 +171,20 @@ def _gather_type(array: Any, places: Any) -> Any:
 
 
 def _gather(emission: Emission, array: Any, places: Any) -> Any:
-    result, builder = emission.result, emission.builder
-    data = emission.field(emission.operands[0], array, "data")
-    found = ir.Constant(result.llvm, ir.Undefined)
-    for lane in range(result.lanes):
-        index = builder.extract_element(places, ir.Constant(_INT32, lane))
-        pointer = builder.gep(data, [builder.sext(index, _INT64) if index.type != _INT64 else index])
-        value = builder.load(builder.bitcast(pointer, llvm_element(result.element).as_pointer()))
-        found = builder.insert_element(found, value, ir.Constant(_INT32, lane))
-    return found
-
-
-_TABLE, _WIDE = 256, 64
-"""The bytes of a table, and of the registers that hold a quarter of it."""
+    result, build = emission.result, emission.build
+    table, indices = emission.data(0, array), emission.register(1, places)
+    return build.value(lanes.gather(build, result.type, table, indices, _align(result)))
 
 
 def _look_up_type(array: Any, index: Any, places: Any) -> Any:
     fits = _element(array) == "i8" and _is_index(index) and isinstance(places, Register) and places.element == "i8"
-    return places if fits and 0 < places.lanes <= _WIDE else None
+    return places if fits and 0 < places.lanes <= 64 else None
 
 
 def _look_up(emission: Emission, array: Any, index: Any, places: Any) -> Any:
-    """A table of 256 bytes at unsigned places: out of four registers where an instruction permutes bytes of two."""
-    builder, lanes = emission.builder, emission.result.lanes
-    if not has_feature(emission, "avx512vbmi"):
-        found = ir.Constant(places.type, ir.Undefined)
-        for lane in range(lanes):
-            number = builder.zext(builder.extract_element(places, ir.Constant(_INT32, lane)), _INT64)
-            pointer = place(emission, emission.operands[0], array, builder.add(index, number), places.type.element)
-            found = builder.insert_element(found, builder.load(pointer), ir.Constant(_INT32, lane))
-        return found
-    wide = ir.VectorType(places.type.element, _WIDE)
-    every = _resized(emission, places, _WIDE)
-    pointers = (builder.add(index, ir.Constant(_INT64, start)) for start in range(0, _TABLE, _WIDE))
-    parts = [builder.load(place(emission, emission.operands[0], array, start, wide), align=1) for start in pointers]
-    low, high = (
-        emission.intrinsic("llvm.x86.avx512.vpermi2var.qi.512", wide, (parts[half], every, parts[half + 1]))
-        for half in (0, 2)
-    )
-    is_high = builder.icmp_signed("<", every, splat_constant(wide, 0))
-    return _resized(emission, builder.select(is_high, high, low), lanes)
-
-
-def _resized(emission: Emission, value: Any, lanes: int) -> Any:
-    """The first lanes of a vector; the lanes after them are undefined."""
-    mask = [ir.Constant(_INT32, min(lane, value.type.count)) for lane in range(lanes)]
-    undefined = ir.Constant(value.type, ir.Undefined)
-    return emission.builder.shuffle_vector(value, undefined, ir.Constant(ir.VectorType(_INT32, lanes), mask))
+    build = emission.build
+    table = _pointer(emission, array, index, I8)
+    return build.value(lanes.look_up(build, table, emission.register(2, places), has))
 
 
 # --- Arrays -----------------------------------------------------------------------------------------------------------
@@ -274,8 +220,8 @@ def _view_type(array: Any, offset: Any, count: Any, element: Any) -> Any:
 
 
 def _view(emission: Emission, array: Any, offset: Any, count: Any, _: Any) -> Any:
-    pointer = place(emission, emission.operands[0], array, offset, ir.IntType(8))
-    return _made_array(emission, emission.result, pointer, count)
+    pointer = IRValue(PTR, _pointer(emission, array, offset, I8))
+    return _made_array(emission, emission.result, emission.build.value(pointer), count)
 
 
 def _array_at_type(addresses: Any, number: Any, count: Any, element: Any) -> Any:
@@ -284,9 +230,9 @@ def _array_at_type(addresses: Any, number: Any, count: Any, element: Any) -> Any
 
 
 def _array_at(emission: Emission, addresses: Any, number: Any, count: Any, _: Any) -> Any:
-    pointer = place(emission, emission.operands[0], addresses, number, _INT64)
-    data = emission.builder.inttoptr(emission.builder.load(pointer), ir.IntType(8).as_pointer())
-    return _made_array(emission, emission.result, data, count)
+    build = emission.build
+    address = build.load(I64, _pointer(emission, addresses, number, I64), I64.bits // 8)
+    return _made_array(emission, emission.result, build.value(build.cast("inttoptr", address, PTR)), count)
 
 
 def _tail_type(array: Any, start: Any) -> Any:
@@ -320,15 +266,16 @@ def _copy_type(target: Any, start: Any, source: Any, source_start: Any, count: A
 
 
 def _copy(emission: Emission, target: Any, start: Any, source: Any, source_start: Any, count: Any) -> Any:
-    builder, byte = emission.builder, ir.IntType(8)
-    into = place(emission, emission.operands[0], target, start, byte)
-    from_ = place(emission, emission.operands[2], source, source_start, byte)
+    builder, build = emission.builder, emission.build
     element = _element(emission.operands[0])
     assert element is not None
-    size = builder.mul(count, ir.Constant(_INT64, _size_of(element)))
+    type_ = type_of(element)
+    ends = _pointer(emission, target, start, type_), _pointer(emission, source, source_start, type_, 2)
+    into, from_ = (build.value(IRValue(PTR, each)) for each in ends)
+    size = builder.mul(count, ir.Constant(_INT64, type_.bits // 8))
     with builder.if_then(builder.icmp_unsigned("!=", into, from_)):  # the state of a caller who keeps it in place
         cgutils.raw_memmove(builder, into, from_, size, 1)
-    return emission.target.get_dummy_value()
+    return emission.nothing()
 
 
 OPERATIONS: dict[str, Any] = {

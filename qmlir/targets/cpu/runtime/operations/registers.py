@@ -8,29 +8,13 @@ numba's own integers grow to 64 bits in every operation; these wrap at the width
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUntypedBaseClass=false, reportUnknownParameterType=false, reportMissingParameterType=false
 
-from functools import cache
 from typing import Any, cast
 
-from llvmlite import ir
 from numba import types
 from numba.extending import models, register_model
 
-FLOATS = ("f16", "bf16", "f32", "f64")
-
-
-@cache
-def llvm_element(element: str) -> Any:
-    """The LLVM type of one element, by its name in MLIR."""
-    if element == "f32":
-        return ir.FloatType()
-    if element == "f64":
-        return ir.DoubleType()
-    return ir.IntType(bits_of(element))
-
-
-def bits_of(element: str) -> int:
-    """The width of an element in bits."""
-    return int(element.lstrip("bfi"))
+from ..semantics.values import FLOATS, Type, type_of
+from .building import llvm_type
 
 
 class Register(types.Type):
@@ -49,13 +33,12 @@ class Register(types.Type):
     @property
     def bits(self) -> int:
         """The width of an element."""
-        return bits_of(self.element)
+        return self.type.bits
 
     @property
-    def llvm(self) -> Any:
-        """The LLVM type."""
-        element = llvm_element(self.element)
-        return ir.VectorType(element, self.lanes) if self.lanes else element
+    def type(self) -> Type:
+        """The type of the values; not an attribute, as the cache of numba pickles those."""
+        return type_of(self.element, self.lanes)
 
     def of(self, element: str) -> "Register":
         """The type of as many lanes of another element."""
@@ -65,7 +48,7 @@ class Register(types.Type):
 @register_model(Register)
 class _RegisterModel(models.PrimitiveModel):
     def __init__(self, manager: Any, register: Any) -> None:
-        super().__init__(manager, register, register.llvm)
+        super().__init__(manager, register, llvm_type(register.type))
 
 
 INDEX = types.int64
@@ -85,8 +68,14 @@ def as_register(type_: Any) -> Register | None:
     return Register("i64") if isinstance(type_, types.Integer) and cast(Any, type_).bitwidth == 64 else None
 
 
-def splat_constant(type_: Any, value: float) -> Any:
-    """An LLVM constant, the same in all lanes."""
-    if isinstance(type_, ir.VectorType):
-        return ir.Constant(type_, [ir.Constant(type_.element, value)] * type_.count)
-    return ir.Constant(type_, value)
+def type_in_llvm(type_: Any) -> Type:
+    """The type of a register or of one of numba's own numbers."""
+    match type_:
+        case Register():
+            return type_.type
+        case types.Float():
+            return type_of("f64")
+        case types.Boolean():
+            return type_of("i1")
+        case _:
+            return type_of(f"i{type_.bitwidth}")

@@ -17,8 +17,8 @@ from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.llvm.families.loops import counting
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, index_of
-from qmlir.targets.cpu.emitters.llvm.team import ALONE, BEGIN, END, FINISHED, TAKEN
-from qmlir.targets.cpu.emitters.llvm.values import I1, I64, PTR, IRValue
+from qmlir.targets.cpu.runtime.semantics.values import I1, I64, PTR, IRValue
+from qmlir.targets.cpu.runtime.team_code import ALONE, BEGIN, END, FINISHED, TAKEN
 
 
 def _is_no_memory(op: Operation, values: Sequence[SSAValue], what: str) -> None:

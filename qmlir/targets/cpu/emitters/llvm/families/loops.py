@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from qmlir.targets.cpu.emitters.llvm.function import IRWriter, index_of
-from qmlir.targets.cpu.emitters.llvm.values import I64, IRValue
 from qmlir.targets.cpu.emitters.text import Index
+from qmlir.targets.cpu.runtime.semantics.values import I64, IRValue
 
 
 @dataclass

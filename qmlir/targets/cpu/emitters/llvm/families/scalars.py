@@ -15,7 +15,11 @@ from qmlir.arithmetic.arrays import wrapped
 from qmlir.dialects.simd.base import as_vector
 from qmlir.ir.builtin_types import AnyDense, as_dense
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.llvm.arithmetic import (
+from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter
+from qmlir.targets.cpu.emitters.text import Index
+from qmlir.targets.cpu.emitters.writing import FOLDED, mnemonic
+from qmlir.targets.cpu.runtime.semantics import lanes
+from qmlir.targets.cpu.runtime.semantics.arithmetic import (
     EXTREMES_BY_COMPARISONS,
     FLOATS,
     FUSED_BY_SUMS,
@@ -25,12 +29,9 @@ from qmlir.targets.cpu.emitters.llvm.arithmetic import (
     float_to_integer_power,
     high_product,
 )
-from qmlir.targets.cpu.emitters.llvm.builder import Builder
-from qmlir.targets.cpu.emitters.llvm.conversions import converted, same_bits
-from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter
-from qmlir.targets.cpu.emitters.llvm.values import IRValue, constant, integer, lane_texts
-from qmlir.targets.cpu.emitters.text import Index
-from qmlir.targets.cpu.emitters.writing import FOLDED, mnemonic
+from qmlir.targets.cpu.runtime.semantics.builder import Builder
+from qmlir.targets.cpu.runtime.semantics.conversions import converted, same_bits
+from qmlir.targets.cpu.runtime.semantics.values import IRValue, constant, integer, lane_texts
 from qmlir.text.elements import dense_array
 
 
@@ -167,23 +168,10 @@ def dense_vector(write: IRWriter, op: Operation, dense: AnyDense) -> IRValue:
     return constant(type_, array)
 
 
-_REGISTER_FEATURES = {16: "sse2", 32: "avx2", 64: "avx512bw"}
-"""Bytes of a register of x86 and the feature that has it."""
-
-
-def splatted(write: IRWriter, value: IRValue, lanes: int) -> IRValue:
-    """A vector of one scalar.
-
-    LLVM 22 never ends selecting instructions for vpdpbusd of bytes that are xored with a known 0x80. So these are
-    handed over by an empty line of assembly, through which LLVM can't see; it stands before the loops and is no
-    instruction. Other bytes it must know: a shift by a known number is one instruction, by any other five.
-    """
-    vector = write.build.splat(value, lanes)
-    if value.type.element != "i8" or not write.parts.processor.is_x86:
-        return vector
-    is_register = _REGISTER_FEATURES.get(lanes, "") in write.parts.processor.features
-    is_known = not value.text.startswith("%") and int(value.text) & 0xFF != 0x80
-    return write.build.unseen(vector, "=v") if is_register and not is_known else vector
+def splatted(write: IRWriter, value: IRValue, count: int) -> IRValue:
+    """A vector of one scalar."""
+    processor = write.parts.processor
+    return lanes.splat(write.build, value, count, lambda name: processor.is_x86 and name in processor.features)
 
 
 def _add_with_carry(write: IRWriter, op: arith.AddUIExtendedOp) -> None:

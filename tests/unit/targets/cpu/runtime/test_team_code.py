@@ -3,48 +3,47 @@
 The operations are called one after the other for several threads, as if the system ran one of them at a time.
 """
 
-# numba has no types that a checker could read.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUntypedFunctionDecorator=false
-
+from ctypes import CFUNCTYPE, c_bool, c_int64, c_void_p
 from random import Random
 from threading import Thread
 from time import monotonic
 from typing import Any
 
+import llvmlite.binding as llvm
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit
 
 from qmlir.dialects.team.ops import MOST_CHUNKS, chunk_bounds
-from qmlir.targets.cpu.runtime.operations.together import LIMIT, OPERATIONS
-from qmlir.targets.cpu.runtime.team import AT, COUNT, EACH, PASSED, new_words
-
-_alone, _begin, _end = (OPERATIONS[name] for name in ("alone", "chunk_begin", "chunk_end"))
-_finished, _taken = OPERATIONS["finished"], OPERATIONS["taken"]
+from qmlir.targets.cpu.runtime.team import AT, COUNT, EACH, LIMIT, PASSED, new_words
+from qmlir.targets.cpu.runtime.team_code import ALONE, BEGIN, END, FINISHED, TAKEN, provide_team, shared_symbol
 
 
-@njit
+def _called(name: str, result: Any, words: Any, *numbers: int) -> Any:
+    """Call a function of machine code on the words of a team, and numbers."""
+    provide_team()
+    kind = CFUNCTYPE(result, c_void_p, *[c_int64] * len(numbers))
+    return kind(llvm.address_of_symbol(shared_symbol(name)))(words.ctypes.data, *numbers)
+
+
 def bounds(team: Any, piece: int, pieces: int, steps: int) -> tuple[int, int]:
     """Where a piece begins and ends."""
-    return _begin(team, piece, pieces, steps), _end(team, piece, pieces, steps)
+    begin, end = (_called(name, c_int64, team, piece, pieces, steps) for name in (BEGIN, END))
+    return begin, end
 
 
-@njit
 def take(team: Any, number: int, before: int, pieces: int) -> int:
     """The next piece."""
-    return _taken(team, number, before, pieces)
+    return _called(TAKEN, c_int64, team, number, before, pieces)
 
 
-@njit
 def take_alone(team: Any, number: int) -> bool:
     """Whether the thread does what one does."""
-    return _alone(team, number)
+    return _called(ALONE, c_bool, team, number)
 
 
-@njit(nogil=True)
 def finish(team: Any, number: int, pieces: int) -> None:
     """Wait for the end of the step."""
-    _finished(team, number, pieces)
+    _called(FINISHED, None, team, number, pieces)
 
 
 @given(threads=st.integers(1, 9), pieces=st.integers(1, 6), steps=st.integers(0, 5000))

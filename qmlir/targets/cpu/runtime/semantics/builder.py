@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from qmlir.targets.cpu.emitters.llvm.values import I1, I32, I64, PTR, IRValue, Type, integer, poison, type_of
+from .values import I1, I32, I64, PTR, IRValue, Type, integer, poison, type_of
 
 
 class Builder:

@@ -4,6 +4,7 @@ The short floats f16 and bf16 are held as their bits. `index` is i64.
 """
 
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
@@ -61,7 +62,7 @@ def type_of(element: str, lanes: int = 0) -> Type:
     return Type(element, lanes, f"<{lanes} x {text}>", bits, f"v{lanes}{held}")
 
 
-I1, I32, I64, F32, F64, PTR = (type_of(name) for name in ("i1", "i32", "i64", "f32", "f64", "ptr"))
+I1, I8, I32, I64, F32, F64, PTR = (type_of(name) for name in ("i1", "i8", "i32", "i64", "f32", "f64", "ptr"))
 
 
 class IRValue(NamedTuple):
@@ -80,6 +81,12 @@ def integer(type_: Type, number: int) -> IRValue:
     """An integer, or a vector of the same one."""
     text = ("true" if number & 1 else "false") if type_.bits == 1 else str(number)
     return IRValue(type_, f"splat ({type_.scalar().text} {text})" if type_.lanes else text)
+
+
+def numbers(type_: Type, lanes: Iterable[int]) -> IRValue:
+    """Return a vector of integers, lane by lane."""
+    scalar = type_.scalar().text
+    return IRValue(type_, f"<{', '.join(f'{scalar} {lane}' for lane in lanes)}>")
 
 
 def _double_text(number: float) -> str:

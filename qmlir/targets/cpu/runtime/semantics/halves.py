@@ -5,8 +5,8 @@ Conversions to shorter floats round once, ties to even, and keep denormals; ever
 
 from collections.abc import Callable
 
-from qmlir.targets.cpu.emitters.llvm.builder import Builder
-from qmlir.targets.cpu.emitters.llvm.values import IRValue, integer, number
+from .builder import Builder
+from .values import IRValue, integer, number
 
 
 def widened(build: Builder, value: IRValue) -> IRValue:

@@ -1,8 +1,8 @@
 """Conversions between elements, lane by lane: of integers signed or not, of floats rounded once, and of bits."""
 
-from qmlir.targets.cpu.emitters.llvm.builder import Builder
-from qmlir.targets.cpu.emitters.llvm.halves import narrowed, rounded_to_odd, widened
-from qmlir.targets.cpu.emitters.llvm.values import HALVES, IRValue, integer, type_of
+from .builder import Builder
+from .halves import narrowed, rounded_to_odd, widened
+from .values import HALVES, IRValue, integer, type_of
 
 
 def resized(build: Builder, value: IRValue, element: str, *, is_signed: bool) -> IRValue:

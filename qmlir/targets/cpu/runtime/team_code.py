@@ -1,13 +1,22 @@
 """What the threads of a team do together, as functions of LLVM IR: they take chunks of loops, and wait for each other.
 
-The protocol, its words and the argument for it are those of `runtime/together.py` and `runtime/team.py`: a thread of a
-program of either emitter may be in any team of the process.
+Who waits for a word of the team (see `team`) spins for a moment, and then lets the system run others: on a busy machine
+the one that is waited for may have no core.
 """
 
-import sys
+# llvmlite has no types that a checker could read.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
-from qmlir.targets.cpu.emitters.llvm.processor import Processor
-from qmlir.targets.cpu.runtime.team import (
+import re
+import sys
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from .entry import made_engine
+from .ir_code import compiled, host_machine
+from .team import (
     AT,
     COUNT,
     DID,
@@ -26,11 +35,31 @@ from qmlir.targets.cpu.runtime.team import (
     TABLE,
     TICKET,
 )
-from qmlir.targets.cpu.runtime.team import TAKEN as TAKEN_WORD
+from .team import TAKEN as TAKEN_WORD
+
+OTHERS = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
+"""The function of the system that lets other threads run."""
 
 ALONE, BEGIN, END, FINISHED, TAKEN = "alone", "chunk_begin", "chunk_end", "finished", "taken"
 """The functions that kernels call: on the team and the thread, but for the bounds of a chunk."""
 
+# Why the threads agree. A step is a divided loop or the work of one thread. Let AT be the number of steps that are
+# over for a thread, PASSED the number that are over for all, and a chunk of a step be claimed by adding 1 to the word
+# TAKEN of the thread that owns it.
+#
+# Claims: TAKEN holds LIMIT * steps + chunks taken, and only grows. A claim is a compare-and-swap of one word, so that
+# two threads never claim one chunk; relaxed order is enough, as no other memory hangs on the claim itself.
+#
+# Late threads: once a step is over, all of its chunks were claimed, and every word that it used lies at its end or in a
+# later step. A thread whose AT is old therefore finds every range taken, claims nothing, and writes nothing.
+#
+# Visibility: `finished` adds what a thread did to DONE (sequentially consistent, so also a release). The additions
+# form one release sequence; the thread whose addition makes the sum complete has acquired the writes of all others,
+# resets DONE, and publishes PASSED with a release. Waiting reads PASSED with an acquire: what follows the barrier
+# sees all writes of the step, and DONE = 0. No thread adds to DONE for the next step before it has seen that PASSED.
+#
+# Sources: C11 memory model, section 5.1.2.4 (release sequences); work stealing as in Blumofe and Leiserson, 1999. The
+# protocol was model-checked on all interleavings of two threads.
 _WORDS = """
 define internal ptr @word(ptr %team, i64 %place) alwaysinline nounwind {
   %p = getelementptr i64, ptr %team, i64 %place
@@ -241,7 +270,9 @@ wait:
 }
 """
 
-# Between jobs: what `_serve` and `_lead` of `runtime/threads.py` say in Python, by the conventions of numba.
+# Between jobs, by the calling convention of numba. `serve` runs jobs as thread `number`, until the team is free and no
+# job came for a while; a job is one whole if its ticket is the same after it was read, and may be over by then: see
+# `team`. `lead` runs a job as the first thread.
 _JOBS = """
 define i32 @{NAME}_serve({TAKES}, i64 %number) {{
 entry:
@@ -325,30 +356,64 @@ _NUMBERS = {
 
 def team_names() -> list[str]:
     """The functions of a module for a team, whether it has them or not."""
-    own = ["word", "own", "waited", "seen", "none", "taken_of", "take", "note", "chunk_bound", "sched_yield"]
+    own = ["word", "own", "waited", "seen", "none", "taken_of", "take", "note", "chunk_bound", OTHERS]
     return [ALONE, BEGIN, END, FINISHED, TAKEN, *own]
 
 
-def _rest(processor: Processor) -> tuple[str, str]:
+def _rest(triple: str) -> tuple[str, str]:
     """What tells the core that this thread waits, and the declaration of it."""
-    if processor.is_x86:
+    if triple.startswith(("x86_64", "i686", "i386")):
         return "call void @llvm.x86.sse2.pause()", "declare void @llvm.x86.sse2.pause()"
-    if processor.is_arm64:
+    if triple.startswith(("aarch64", "arm64")):
         # `yield` does nothing on most cores; this takes about as long as x86's pause.
         return "call void @llvm.aarch64.isb(i32 15)", "declare void @llvm.aarch64.isb(i32 immarg)"
     return "", ""
 
 
-def team_functions(name: str, processor: Processor) -> str:
+def team_functions(name: str, triple: str) -> str:
     """What a module for a team calls, and `NAME_lead` and `NAME_serve`, which run its steps."""
-    rest, declaration = _rest(processor)
-    others = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
-    texts: dict[str, object] = {**_NUMBERS, "NAME": name, "REST": rest, "OTHERS": others}
+    rest, declaration = _rest(triple)
+    texts: dict[str, object] = {**_NUMBERS, "NAME": name, "REST": rest, "OTHERS": OTHERS}
     texts["TAKES"] = "ptr %r, ptr %e, ptr %a, ptr %b, i64 %n, i64 %s, ptr %team, i64 %h, i64 %t"
     texts |= {"TEAM": f"{_NO_OWNER}, ptr %team, i64 0, i64 8", "JOB": f"{_NO_OWNER}, ptr %data, i64 0, i64 8"}
     parts = [_WORDS, _WAITED, _TAKEN, _BOUNDS, _ALONE, _FINISHED, _JOBS]
     text = "".join(_filled(part, texts) for part in parts)
-    return f"{declaration}\ndeclare i32 @{others}()\n{text}"
+    return f"{declaration}\ndeclare i32 @{OTHERS}()\n{text}"
+
+
+PREFIX = "qmlir_team"
+LEAD_SYMBOL, SERVE_SYMBOL = f"{PREFIX}_lead", f"{PREFIX}_serve"
+"""The functions that run jobs as the first thread of a team, and as another one, in `team_object`."""
+
+
+def shared_symbol(name: str) -> str:
+    """The symbol of a function that kernels call, in `team_object`."""
+    return f"{PREFIX}_{name}"
+
+
+@cache
+def team_object() -> bytes:
+    """The same functions as an object with symbols of their own, for kernels that other compilers made."""
+    machine = host_machine()
+    own = "|".join(name for name in team_names() if name != OTHERS)
+    text = re.sub(rf"@({own})\b", lambda found: f"@{shared_symbol(found[1])}", team_functions(PREFIX, machine.triple))
+    return compiled(text.replace("define internal", "define"), machine)
+
+
+@cache
+def provide_team() -> tuple[int, int]:
+    """Let LLVM find the functions of a team by their symbols; the addresses of `lead` and `serve`."""
+    engine = made_engine()
+    engine.add_object_file(llvm.ObjectFileRef.from_data(team_object()))
+    engine.finalize_object()
+    _KEPT.append(engine)
+    for name in (ALONE, BEGIN, END, FINISHED, TAKEN):
+        llvm.add_symbol(shared_symbol(name), engine.get_function_address(shared_symbol(name)))
+    return engine.get_function_address(LEAD_SYMBOL), engine.get_function_address(SERVE_SYMBOL)
+
+
+_KEPT: list[Any] = []
+"""Code lives as long as its engine."""
 
 
 def _filled(part: str, texts: dict[str, object]) -> str:

@@ -6,10 +6,9 @@ stops the process: a quotient of 0 is 0, that of the smallest integer and -1 wra
 
 from collections.abc import Callable, Mapping
 
-from qmlir.targets.cpu.emitters.llvm.builder import Builder
-from qmlir.targets.cpu.emitters.llvm.halves import in_wider
-from qmlir.targets.cpu.emitters.llvm.processor import Processor
-from qmlir.targets.cpu.emitters.llvm.values import I1, IRValue, Type, integer, number, poison
+from .builder import Builder
+from .halves import in_wider
+from .values import I1, IRValue, Type, integer, number, poison
 
 Lowering = Callable[..., IRValue]
 """`f(build, *values)` writes the instructions, and gives the value of the result."""
@@ -311,17 +310,7 @@ FOLDS: Mapping[str, Callable[[Type], Lowering]] = {
 """What a reduction of a kind does with two lanes, by their type."""
 
 
-def fold_of(kind: str, type_: Type, processor: Processor) -> Lowering:
-    """The row of `FOLDS` for a processor."""
-    by_comparisons = None if processor.has_extremes else EXTREMES_BY_COMPARISONS.get(kind)
+def fold_of(kind: str, type_: Type, *, has_extremes: bool = True) -> Lowering:
+    """The row of `FOLDS`; `has_extremes` says that the CPU has instructions for the smaller and larger float."""
+    by_comparisons = None if has_extremes else EXTREMES_BY_COMPARISONS.get(kind)
     return by_comparisons or FOLDS[kind](type_)
-
-
-def reduced_halves(build: Builder, vector: IRValue) -> IRValue:
-    """The sum of all lanes, halves added until one is left."""
-    add, count = FOLDS["add"](vector.type), vector.type.lanes
-    while count > 1:
-        count //= 2
-        low, high = build.lanes(vector, range(count)), build.lanes(vector, range(count, 2 * count))
-        vector = add(build, low, high)
-    return build.extract(vector, 0)
