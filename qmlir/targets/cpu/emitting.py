@@ -13,13 +13,13 @@ from qmlir.ir.signature import MAIN, inputs_of
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import parameter_inputs, specialize
+from qmlir.targets import cpu as cpu_target
 from qmlir.targets.cpu.emitters.ahead import Emitted, emit_ahead, form_named, machine_forms
 from qmlir.targets.cpu.emitters.llvm.target import code_target
 from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.ports import checked_name
 from qmlir.targets.cpu.host import best_isa, resolved_isa
 from qmlir.targets.cpu.isa import instruction_set, isas_of_processors
-from qmlir.targets.cpu.lowering import lowered
 
 # The function that a program begins with: the one that is asked for takes the name `main`.
 
@@ -140,5 +140,10 @@ def emit(
     main = as_main(specialize(module, {}, {}, function=function), function)
     machine = row.machine_for(triple, cpu, features)
     return emit_ahead(
-        lowered(main, resolved_isa(isa or isa_of_machine(machine))), format, name, machine, fingerprint(main), about
+        cpu_target.lowered(main, resolved_isa(isa or isa_of_machine(machine))),
+        format,
+        name,
+        machine,
+        fingerprint(main),
+        about,
     )

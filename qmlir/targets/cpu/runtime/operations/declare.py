@@ -19,7 +19,6 @@ from numba.extending import lower_builtin, models, register_model
 
 from ..semantics.values import PTR, IRValue
 from .building import NumbaBuilder
-from .building import declared as declared
 from .registers import INDEX, Register, type_in_llvm
 
 ResultType = Callable[..., Any]
