@@ -102,7 +102,7 @@ def command_of(row: Subcommand) -> Command:
     return row.command.load(Command)
 
 
-def fill_parser(parser: argparse.ArgumentParser, row: Subcommand) -> None:
+def fill_parser(parser: ArgumentParser, row: Subcommand) -> None:
     """Add the arguments of a subcommand, and the options that all subcommands have."""
     command = command_of(row)
     parser.description = f"{row.summary[:1].upper()}{row.summary[1:]}."

@@ -28,7 +28,7 @@ from qmlir.text.data import parse_toml, toml_value
 from qmlir.text.files import note_input, note_samples, plan_output, read_given, reason_of
 from qmlir.text.renames import renamed
 from qmlir.text.writing import write_file
-from qmlir.tools.stdio import ArgumentParser, UsageError, actions_of
+from qmlir.tools.stdio import ArgumentParser, UsageError
 
 COMMON = "common"
 SHARED = ("data", "isa", "json", "processes", "quiet", "shape", "threads", "verbose")
@@ -47,22 +47,18 @@ _NOT_HERE = ("help", "config", "write_config", "load_plugin", "preprocess", "clu
 """Options that only the command line may set: those that load code or trust the answers of other machines, passes,
 which may name files to write, and those that lift a limit."""
 
-Parse = Callable[[argparse.ArgumentParser], argparse.Namespace | int]
+Parse = Callable[[ArgumentParser], argparse.Namespace | int]
 """Reads the command line with a parser: the arguments, or the exit code where that is all."""
 
 
-def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
+def options_of(parser: ArgumentParser) -> dict[str, argparse.Action]:
     """The options that a configuration may set, by their long names."""
     found: dict[str, argparse.Action] = {}
-    for action in actions_of(parser):
+    for action in parser.actions:
         long = [name for name in action.option_strings if name.startswith("--")]
         if long and action.dest not in _NOT_HERE:
             found[long[0].removeprefix("--")] = action
     return found
-
-
-def _exclusive_groups(parser: argparse.ArgumentParser) -> list[Any]:
-    return parser._mutually_exclusive_groups  # pyright: ignore[reportPrivateUsage]
 
 
 def _path_in(metavar: str, text: str) -> tuple[str, str, str]:
@@ -164,7 +160,7 @@ def _value(action: argparse.Action, value: Any, place: SettingPlace) -> Any:
 
 
 def _settings(
-    tables: Mapping[str, Mapping[str, Any]], path: Path, command: str, parser: argparse.ArgumentParser
+    tables: Mapping[str, Mapping[str, Any]], path: Path, command: str, parser: ArgumentParser
 ) -> dict[str, Any]:
     """What the file sets for a command, by the names of arguments. Raises `DiagnosticError`."""
     options = options_of(parser)
@@ -179,22 +175,22 @@ def _settings(
     return found
 
 
-def _relax(parser: argparse.ArgumentParser, *, forget_defaults: bool) -> None:
+def _relax(parser: ArgumentParser, *, forget_defaults: bool) -> None:
     """Let the command line leave out what it must hold, and leave out what it does not hold."""
-    for action in actions_of(parser):
+    for action in parser.actions:
         if action.option_strings:
             action.required = False
         if forget_defaults and action.dest != "help":
             action.default = argparse.SUPPRESS
-    for group in _exclusive_groups(parser):
-        group.required = False
+    for each in parser.exclusive:
+        each.group.required = False
 
 
-def _apply(parser: argparse.ArgumentParser, settings: Mapping[str, Any], given: Iterable[str], path: Path) -> None:
+def _apply(parser: ArgumentParser, settings: Mapping[str, Any], given: Iterable[str], path: Path) -> None:
     """Make `settings` the defaults of a parser, but for what the command line gives itself or excludes."""
     left = {name: value for name, value in settings.items() if name not in set(given)}
-    for group in _exclusive_groups(parser):
-        names = [action.dest for action in group._group_actions]
+    for group, actions in parser.exclusive:
+        names = [action.dest for action in actions]
         if set(names) & set(given):
             left = {name: value for name, value in left.items() if name not in names}
         both = [name.replace("_", "-") for name in names if name in left]
@@ -202,7 +198,7 @@ def _apply(parser: argparse.ArgumentParser, settings: Mapping[str, Any], given: 
             raise text_error(f"'{path}': {' and '.join(both)} cannot be combined")
         if both:
             group.required = False
-    for action in actions_of(parser):
+    for action in parser.actions:
         if action.dest in left:
             action.required = False
             action.default = left[action.dest]
@@ -219,13 +215,13 @@ def _check_output(settings: Mapping[str, Any], given: Mapping[str, Any], path: P
         )
 
 
-def note_paths(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+def note_paths(parser: ArgumentParser, arguments: argparse.Namespace) -> None:
     """Note the files that a command line names: its outputs, and all others as inputs.
 
     Raises `DiagnosticError` if an output is an input or lies in a folder of samples.
     """
     outputs: list[str] = []
-    for action in actions_of(parser):
+    for action in parser.actions:
         value: Any = getattr(arguments, action.dest, None)
         for text in cast(list[Any], value if isinstance(value, list) else [value]):
             if not isinstance(text, str) or not text or (action.option_strings and action.metavar not in PATHS):
@@ -287,7 +283,7 @@ def _relative(action: argparse.Action, text: str, folder: Path) -> str:
     return text if os.path.isabs(path) else f"{name}{equals}{os.path.relpath(path, folder)}"
 
 
-def _lines(parser: argparse.ArgumentParser, arguments: argparse.Namespace, folder: Path) -> Iterator[str]:
+def _lines(parser: ArgumentParser, arguments: argparse.Namespace, folder: Path) -> Iterator[str]:
     for key, action in options_of(parser).items():
         value = getattr(arguments, action.dest)
         told = " ".join(((action.help or "") % {**vars(action), "prog": parser.prog}).split())
@@ -305,7 +301,7 @@ def _lines(parser: argparse.ArgumentParser, arguments: argparse.Namespace, folde
         yield f"{key} = {toml_value(value)}"
 
 
-def write_configuration(parser: argparse.ArgumentParser, command: str, arguments: argparse.Namespace) -> Path:
+def write_configuration(parser: ArgumentParser, command: str, arguments: argparse.Namespace) -> Path:
     """Write what `arguments` say, complete and with comments, into the file that `--config` names; the path.
 
     Raises `UsageError` where the file exists: it is not replaced.

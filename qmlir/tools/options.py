@@ -12,7 +12,7 @@ from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name
 from qmlir.passmanager.instrumentation import EVERY_PASS
 from qmlir.text.parsing import SPLIT_MARKER
 from qmlir.tools.plugins import add_budgets, add_plugins
-from qmlir.tools.stdio import ArgumentParser, actions_of, add_force
+from qmlir.tools.stdio import ArgumentParser, add_force
 
 
 def _as_upstream(name: str) -> tuple[str, str]:
@@ -173,7 +173,7 @@ def _add_watching(parser: ArgumentParser) -> None:
 
 def parse_arguments(parser: ArgumentParser, argv: Sequence[str] | None) -> argparse.Namespace:
     """The options that `argv` gives. Raises `UsageError`, with the nearest name for an unknown option."""
-    options = [option for action in actions_of(parser) for option in action.option_strings]
+    options = [option for action in parser.actions for option in action.option_strings]
     given = sys.argv[1:] if argv is None else argv
     # Upstream's tools take one dash for two.
     args, unknown = parser.parse_known_args(

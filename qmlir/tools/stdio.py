@@ -6,11 +6,12 @@ interrupted. Nothing here needs the compiler, so that `--help` is quick.
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import IO, Any, NoReturn, Protocol
+from typing import IO, Any, NamedTuple, NoReturn, Protocol
 
 from qmlir.text.renames import renamed
 
@@ -66,6 +67,13 @@ _DATA = ("--data", "--input")
 """The options by which commands take arrays: those that run over samples, and the one that runs once."""
 
 
+class ExclusiveGroup(NamedTuple):
+    """A group of options of which a command line may have one, and the options."""
+
+    group: Any
+    actions: list[argparse.Action]
+
+
 class ArgumentParser(argparse.ArgumentParser):
     """argparse, but that it raises `UsageError` in place of writing to the process's streams and ending it, and that
     what it does not know comes with what is near."""
@@ -75,8 +83,18 @@ class ArgumentParser(argparse.ArgumentParser):
 
     _titled: dict[str, Any] | None = None
 
+    actions: list[argparse.Action]
+    """Every argument, in the order in which they were added."""
+
+    exclusive: list[ExclusiveGroup]
+    """The groups of options of which a command line may have one."""
+
     hint: Callable[[str, str | None], str] | None = None
     """What else may be said of an option that there is not, by its name without dashes and its value."""
+
+    def __init__(self, *words: Any, **settings: Any) -> None:
+        self.actions, self.exclusive = [], []
+        super().__init__(*words, **settings)
 
     def set_groups(self, groups: Mapping[str, Sequence[str]]) -> None:
         """Show options that are added from now on in these groups, titles in order."""
@@ -86,16 +104,42 @@ class ArgumentParser(argparse.ArgumentParser):
     def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
         title = next((title for title, options in self.groups.items() if names and names[-1] in options), None)
         if title is None:
-            return super().add_argument(*names, **settings)
+            self.actions.append(action := super().add_argument(*names, **settings))
+            return action
         return self.add_argument_group(title).add_argument(*names, **settings)
 
     def add_argument_group(self, *words: Any, **settings: Any) -> Any:
         """The group with this title, which is made if there is none."""
         known = self._titled or {}
-        return known[words[0]] if words and words[0] in known else super().add_argument_group(*words, **settings)
+        if words and words[0] in known:
+            return known[words[0]]
+        return self._noting(super().add_argument_group(*words, **settings), [])
+
+    def add_mutually_exclusive_group(self, *, required: bool = False) -> Any:
+        """A group of options of which a command line may have one."""
+        self.exclusive.append(made := ExclusiveGroup(super().add_mutually_exclusive_group(required=required), []))
+        return self._noting(made.group, made.actions)
+
+    def add_subparsers(self, **settings: Any) -> Any:
+        """The argument that names a subcommand."""
+        self.actions.append(action := super().add_subparsers(**settings))
+        return action
+
+    def _noting(self, group: Any, members: list[argparse.Action]) -> Any:
+        """A group whose arguments are noted when they are added."""
+        add = group.add_argument
+
+        def noted(*names: Any, **settings: Any) -> argparse.Action:
+            action = add(*names, **settings)
+            self.actions.append(action)
+            members.append(action)
+            return action
+
+        group.add_argument = noted
+        return group
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+        raise UsageError(f"{self.prog}: error: {_with_near(message)} (see {self.prog} --help)\n")
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         found, unknown = self.parse_known_args(args, namespace)
@@ -104,7 +148,7 @@ class ArgumentParser(argparse.ArgumentParser):
         return found
 
     def _hint(self, unknown: Sequence[str]) -> str:
-        known = [name for action in actions_of(self) for name in action.option_strings]
+        known = [name for action in self.actions for name in action.option_strings]
         option, equals, value = unknown[0].partition("=")
         data = next((name for name in _DATA if name in known), None)
         if not option.startswith("-") and data is not None:
@@ -120,16 +164,18 @@ class ArgumentParser(argparse.ArgumentParser):
         own = self.hint(option.lstrip("-"), value if equals else None) if self.hint is not None else ""
         return own if own.startswith((":", "; use ")) else _near(option, known)
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            names = [str(each) for each in action.choices]
-            message = f"invalid choice: '{value}'{_near(str(value), names)} (choose from: {', '.join(names)})"
-            raise argparse.ArgumentError(action, message)
+
+_CHOICE = re.compile(r"(.*)invalid choice: '(.*?)' \(choose from (.*)\)", re.DOTALL)
+"""What argparse says of a value that is none of the choices."""
 
 
-def actions_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """Every argument of a parser."""
-    return parser._actions  # pyright: ignore[reportPrivateUsage]
+def _with_near(message: str) -> str:
+    """A message of argparse, with the choice that is near a value that is none."""
+    found = _CHOICE.fullmatch(message)
+    if found is None:
+        return message
+    names = [each.strip("'") for each in found[3].split(", ")]
+    return f"{found[1]}invalid choice: '{found[2]}'{_near(found[2], names)} (choose from: {', '.join(names)})"
 
 
 def metavar_of(action: argparse.Action) -> str:
@@ -143,14 +189,14 @@ def metavar_of(action: argparse.Action) -> str:
     return action.dest.upper() if action.option_strings else action.dest
 
 
-def usage_of(parser: argparse.ArgumentParser) -> str:
+def usage_of(parser: ArgumentParser) -> str:
     """The command with its arguments and required options: `qmlir export MODEL --output FILE [options]`."""
     words = [parser.prog]
-    for action in actions_of(parser):
+    for action in parser.actions:
         if not action.option_strings:
             word = metavar_of(action)
             words.append(f"[{word}]" if action.nargs in ("?", "*") else f"{word} …" if action.nargs == "+" else word)
-    required = [action for action in actions_of(parser) if action.option_strings and action.required]
+    required = [action for action in parser.actions if action.option_strings and action.required]
     words.extend(f"{action.option_strings[0]} {metavar_of(action)}" for action in required)
     return " ".join([*words, "[options]"])
 

@@ -36,7 +36,7 @@ examples:
 
 def build_argument_parser(
     rows: Sequence[Subcommand],
-) -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
+) -> tuple[ArgumentParser, Mapping[str, ArgumentParser]]:
     """The command line of `qmlir` down to the name of the subcommand, and the empty parser of each of `rows`."""
     parser = ArgumentParser(
         prog="qmlir",
