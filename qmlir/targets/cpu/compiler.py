@@ -135,6 +135,11 @@ def compiled_entry(
     return entry.folder, package.program
 
 
+def _package_of(call: Any) -> str:
+    """The package of a compiled program."""
+    return type(call).__module__.partition(".")[0]
+
+
 @dataclass(frozen=True)
 class _Made:
     """A compiled specialization: where it lies, and what is called."""
@@ -349,7 +354,7 @@ class Program(Runs):
         while len(self._made) > MOST_SPECIALIZATIONS:
             _, dropped = self._made.popitem(last=False)
             with _LOADING:
-                forget(type(dropped.call).__module__.partition(".")[0])
+                forget(_package_of(dropped.call))
 
     def __call__(
         self,
@@ -421,7 +426,7 @@ class Program(Runs):
         call, known = self._chosen(inputs)
         if not call.has_emitted:
             raise text_error(f"timing kernels requires codegen '{NUMBA}', but the program uses '{self.emitter}'")
-        with _LOADING, numba_caches_beside_the_source():
+        with _LOADING, numba_caches_beside_the_source(_package_of(call)):
             call.load_emitted()
         return time_steps(call, call.first(known), rounds)
 

@@ -20,7 +20,7 @@ import shutil
 import struct
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.abc import MetaPathFinder
@@ -238,15 +238,10 @@ def forget(name: str) -> None:
         del sys.modules[each]
 
 
-@contextmanager
-def numba_caches_beside_the_source() -> Generator[None]:
+def numba_caches_beside_the_source(package: str) -> AbstractContextManager[None]:
     """Whatever the user says where numba keeps code: what runs from a folder is in the folder, under its digest."""
-    settings: Any = importlib.import_module("numba").config
-    before, settings.CACHE_DIR = settings.CACHE_DIR, ""
-    try:
-        yield
-    finally:
-        settings.CACHE_DIR = before
+    fast: Any = importlib.import_module(f"{package}.{RUNTIME}.operations.fast")
+    return fast.caches_beside_the_source()
 
 
 @contextmanager
@@ -268,7 +263,7 @@ def _compiling(name: str, folder: Path, on_kernel: OnKernel | None, helpers: int
     runtime: Any = importlib.import_module(f"{name}.{RUNTIME}.operations.kernels")  # before the kernels, which need it
     if on_kernel is not None:
         _tell(runtime, on_kernel, (folder / SOURCE).read_text(encoding="utf-8").count("\n@kernel("))
-    with numba_caches_beside_the_source(), helped(runtime, folder, helpers):
+    with numba_caches_beside_the_source(name), helped(runtime, folder, helpers):
         yield
 
 

@@ -8,7 +8,6 @@ Where numba was told to compile for another processor than this one or the envir
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import compileall
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -28,35 +27,10 @@ from qmlir.targets.cpu.runtime.team_code import (
 )
 
 
-@dataclass(frozen=True)
-class _Object:
-    """What numba made of one kernel."""
-
-    symbol: str
-    data: bytes
-    needs: frozenset[str]
-    """The functions that it calls and does not have."""
-
-
-def _object_of(compiled: Any) -> _Object | None:
-    """The object of a dispatcher with one overload, out of numba's cache; `None` where it is not there."""
-    (overload,) = compiled.overloads.values()
-    cache = compiled._cache
-    kept = cache._cache_file.load(cache._index_key(overload.signature, overload.codegen))
-    if kept is None:
-        return None
-    _, kind, library = kept[0]
-    if kind != "object":
-        return None
-    data, bitcode = library
+def _needs(bitcode: bytes) -> set[str]:
+    """The functions that a module calls and does not have."""
     functions = llvm.parse_bitcode(bitcode).functions
-    needs = frozenset(each.name for each in functions if each.is_declaration and not each.name.startswith("llvm."))
-    return _Object(overload.fndesc.llvm_func_name, bytes(data), needs)
-
-
-def _is_for_this_processor(overload: Any) -> bool:
-    _, processor, features = overload.codegen.magic_tuple()
-    return processor == processor_name() and features == feature_text()
+    return {each.name for each in functions if each.is_declaration and not each.name.startswith("llvm.")}
 
 
 def write_machine_code(folder: Path, package: ModuleType) -> bool:
@@ -74,15 +48,12 @@ def write_machine_code(folder: Path, package: ModuleType) -> bool:
     kernels = [by_address[int(address)] for address in emitted.KERNELS]
     if any(each.is_by_hand for each in kernels):
         return False
-    objects: list[_Object] = []
-    for each in kernels:
-        found = _object_of(each.compiled)
-        if found is None or not _is_for_this_processor(next(iter(each.compiled.overloads.values()))):
-            return False
-        objects.append(found)
-    symbols = [each.symbol for each in objects]
-    data = [each.data for each in objects]
-    own, needs = {*symbols}, frozenset[str]().union(*(each.needs for each in objects))
+    cached: Any = import_module(".runtime.operations.fast", package.__name__).cached_object
+    objects = [cached(each.compiled, processor_name(), feature_text()) for each in kernels]
+    if None in objects:
+        return False
+    symbols, data = [each.symbol for each in objects], [each.data for each in objects]
+    own, needs = {*symbols}, set[str]().union(*(_needs(each.bitcode) for each in objects))
     team: Any = getattr(emitted, "TEAM", None)
     if team is not None:
         data.append(team_object())

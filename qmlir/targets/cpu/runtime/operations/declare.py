@@ -8,21 +8,16 @@ fast. Python's operators take the same road.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUntypedBaseClass=false, reportUntypedFunctionDecorator=false
 
-import inspect
 import operator as python
 from collections.abc import Callable
 from typing import Any
 
 from numba import types
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import lower_builtin, models, register_model
 
 from ..semantics.values import PTR, IRValue
 from .building import NumbaBuilder
+from .fast import MEANINGS, OperationType, ResultType, register_lowering, register_type
 from .registers import INDEX, Register, type_in_llvm
-
-ResultType = Callable[..., Any]
-"""From the types of the operands to that of the result; `None` where they do not fit."""
 
 
 class Emission:
@@ -67,10 +62,6 @@ def shared(row: Callable[..., IRValue]) -> Lowering:
     return lower
 
 
-_FIRST = {"target": "cpu"}
-"""numba asks what belongs to a target before what belongs to all: `+` of registers before the thirty other meanings."""
-
-
 _REGISTER_BYTES = 64
 """The widest registers there are."""
 
@@ -95,40 +86,7 @@ def _lowered(key: Any, lower: Lowering, kinds: tuple[Any, ...]) -> None:
         _align_stack(builder, sig.return_type)
         return lower(Emission(target, builder, sig.return_type, tuple(sig.args)), *values)
 
-    computing: Any = compute
-    computing.__signature__ = inspect.signature(compute)  # numba asks for it anew at every use
-    lower_builtin(key, *kinds)(compute)
-
-
-class OperationType(types.Function):
-    """The type of an operation: it keeps what its uses have been typed as, and numba types each of them twice."""
-
-    def __init__(self, template: Any) -> None:
-        self.known: dict[Any, Any] = {}
-        super().__init__(template)
-
-    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
-        """The signature of a use, as numba asks for it. Raises numba's `TypingError` where the operands do not fit."""
-        if kws:
-            return super().get_call_type(context, args, kws)
-        found = self.known.get(args)
-        if found is None:
-            found = self.known[args] = super().get_call_type(context, args, kws)
-        return found
-
-
-register_model(OperationType)(models.OpaqueModel)  # as a function of numba's own, it has no value
-
-
-def _typed(key: Any, name: str, typed: ResultType, kind: Any, *, literal: bool) -> None:
-    def generic(self: Any, operands: tuple[Any, ...], keywords: Any) -> Any:
-        result = None if keywords else typed(*operands)
-        if result is None:
-            return None
-        return signature(result, *(types.unliteral(each) if not literal else each for each in operands))
-
-    members = {"key": key, "generic": generic, "prefer_literal": literal, "metadata": _FIRST}
-    infer_global(key, kind(type(f"{name}_template", (AbstractTemplate,), members)))
+    register_lowering(key, compute, kinds)
 
 
 def operation(name: str, typed: ResultType, lower: Lowering, *, literal: bool = False) -> Any:
@@ -146,16 +104,11 @@ def operation(name: str, typed: ResultType, lower: Lowering, *, literal: bool = 
             return None
 
     _lowered(stub, lower, (types.VarArg(types.Any),))
-    _typed(stub, name, counted, OperationType, literal=literal)
+    register_type(stub, name, counted, OperationType, literal=literal)
     return stub
 
 
 _OF_INDICES = (python.add, python.sub, python.mul)
-
-_MEANINGS: dict[Any, dict[type, ResultType]] = types.__dict__.setdefault("qmlir_operators", {})
-"""What each operator means on registers of a class, for all programs of the process: each has its own copy of this
-file, and registers of its own. numba asks all meanings of an operator in turn, and would ask those of a hundred
-programs for each `+` of the next one."""
 
 
 def operator(key: Any, count: int, typed: Callable[..., Any], lower: Lowering) -> None:
@@ -172,8 +125,8 @@ def operator(key: Any, count: int, typed: Callable[..., Any], lower: Lowering) -
             return meanings[kind](*operands) if all(type(each) is kind for each in operands) else None
         return INDEX if key in _OF_INDICES and all(each == INDEX for each in operands) else None
 
-    meanings = _MEANINGS.setdefault(key, {})
+    meanings = MEANINGS.setdefault(key, {})
     if not meanings:
-        _typed(key, key.__name__, registers, types.Function, literal=False)
+        register_type(key, key.__name__, registers, types.Function, literal=False)
     meanings[Register] = typed
     _lowered(key, lower, (Register,) * count)

@@ -12,67 +12,21 @@ branches on constants, variables of several types) in every statement; LLVM ends
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUntypedBaseClass=false, reportUntypedFunctionDecorator=false
 
-import sys
 from collections.abc import Callable
 from functools import cached_property
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any, cast
 
 import numpy as np
 from numba import config, njit, types
 
-# numba and llvmlite have no types that a checker could read.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUntypedBaseClass=false
-from numba.core.bytecode import ByteCode, FunctionIdentity
-from numba.core.compiler import CompilerBase
-from numba.core.compiler_machinery import PassManager
-from numba.core.interpreter import Interpreter, peep_hole_list_to_tuple
-from numba.core.typed_passes import NativeLowering, NoPythonBackend, NopythonTypeInference
-
 from ..entry import entry
+from . import fast
 from .declare import Emission, operation
 from .registers import Register
 
-_PASSES: tuple[tuple[Any, str], ...] = (
-    (NopythonTypeInference, "types"),
-    (NativeLowering, "machine code"),
-    (NoPythonBackend, "the result"),
-)
-"""Passes, each with what it makes.
-
-Without `ReconstructSSA` variables are memory, which LLVM makes registers. Without `IRProcessing` and `IRLegalization`
-nothing says where variables end, which only counts references, and numbers have none.
-"""
-
-
-class EmittedCode(Interpreter):
-    """Reads the bytecode of emitted code, which has no `with`, no `try` and no dictionaries."""
-
-    def post_process(self, peepholes: Any, func_ir: Any) -> Any:
-        """Lists become tuples. What numba looks for beside them, in every statement, is not there."""
-        return peep_hole_list_to_tuple(func_ir)
-
-
-class KernelCompiler(CompilerBase):
-    """Compiles one emitted function that runs on one thread."""
-
-    def compile_extra(self, func: Any) -> Any:
-        """The statements of a function, compiled."""
-        identity = FunctionIdentity.from_function(func)
-        return self.compile_ir(EmittedCode(identity).interpret(ByteCode(identity)))
-
-    def define_pipelines(self) -> list[Any]:
-        """The one pipeline."""
-        manager = PassManager("kernel")
-        for each, summary in _PASSES:
-            manager.add_pass(each, summary)
-        manager.finalize()
-        return [manager]
-
-
 jit: Any = njit  # its type knows fewer options than it takes
-settings: Any = config  # made when it is imported, of the environment
+settings: Any = config
 
 BY_HAND = {
     "error_model": "numpy",
@@ -82,7 +36,7 @@ BY_HAND = {
 }
 """How kernels are compiled that call custom kernels, which may use all of numba."""
 
-OPTIONS = {**BY_HAND, "_nrt": False, "pipeline_class": KernelCompiler}
+OPTIONS = {**BY_HAND, "_nrt": False, "pipeline_class": fast.KernelCompiler}
 """How kernels are compiled."""
 
 
@@ -148,8 +102,7 @@ class Kernel:
     @cached_property
     def address(self) -> int:
         """Where the code lies."""
-        (overload,) = self.compiled.overloads.values()
-        return overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
+        return fast.address_of(self.compiled)
 
     @cached_property
     def _entry(self) -> Callable[..., None]:
@@ -168,23 +121,10 @@ def kernel(*arguments: str, by_hand: bool = False) -> Callable[[Callable[..., No
     """
 
     def made(function: Callable[..., None]) -> Kernel:
-        function.__module__ = home(cast(FunctionType, function).__globals__["DIGEST"])
+        function.__module__ = fast.home(cast(FunctionType, function).__globals__["DIGEST"], Register)
         return Kernel(function, arguments, is_by_hand=by_hand)
 
     return made
-
-
-def home(digest: str) -> str:
-    """The module whose name numba gives the code of a program, known by this name wherever the program lies.
-
-    The name must belong to the program alone: numba names code by it, in its cache too, and one process may load many.
-    The module has the type of registers: the cache pickles it in the signature of a kernel, and a helper has the
-    package under another name.
-    """
-    name = f"qmlir_kernels_{digest}"
-    vars(sys.modules.setdefault(name, ModuleType(name)))[Register.__qualname__] = Register
-    Register.__module__ = name
-    return name
 
 
 def addresses(*kernels: Kernel) -> Any:
@@ -202,14 +142,10 @@ def _call_type(table: Any, number: Any, *arguments: Any) -> Any:
 
 
 def _call(emission: Emission, table: Any, number: Any, *arguments: Any) -> Any:
-    target, builder = emission.target, emission.builder
+    builder = emission.builder
     address = builder.load(builder.gep(emission.field(emission.operands[0], table, "data"), [number]))
-    given = emission.operands[2:]
-    convention = target.call_conv
-    pointer = builder.inttoptr(address, convention.get_function_type(types.void, given).as_pointer())
-    status, _ = convention.call_function(builder, pointer, types.void, given, arguments)
-    del status  # kernels raise nothing
-    return target.get_dummy_value()
+    fast.call_address(emission.target, builder, address, emission.operands[2:], arguments)
+    return emission.nothing()
 
 
 _CALL = operation("call", _call_type, _call)
