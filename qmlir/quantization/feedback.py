@@ -12,8 +12,13 @@ Recurrences are found by their structure, however the model spells them:
 - a recurrent layer whose results one of these reads. By itself a layer has rules for its parts.
 
 Values that are only moved, such as a cache or the list of all outputs, gather no errors.
+
+In a recurrent layer, a gate multiplies the state of the step before. A gate of 0.99 keeps a state for 100 steps, and
+8 bits round it to 0.988 or 0.992, which keep it for 85 or 128; one of 1 becomes 255/256. `slow_gates` finds the layers
+in which gates are so near to 1, by their recorded values.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -25,13 +30,14 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.elementwise.ops import AddOp, MulOp, SubOp
-from qmlir.dialects.nn.recurrent.decompose import RECURRENCE, WALKS
+from qmlir.dialects.nn.recurrent.decompose import EXCERPT, KEEPING, RECURRENCE, WALKS
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.control_flow import CONTROL, handed_on, together
 from qmlir.ir.decomposition import is_part, is_repeated, marks_on, role_of
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.predicates import computed_operands, is_passed_on
+from qmlir.quantization.profiles.statistics import observed
 from qmlir.quantization.retyping import is_f32, is_float, slots_of
 from qmlir.quantization.shared_scales import Groups
 
@@ -45,6 +51,13 @@ _STEPS = 3
 
 _SAMPLE = 64
 """How many elements of two weights are compared before all of them are."""
+
+
+_GATE_STEP = 2.0**-8
+"""The scale of a gate in 8 bits, whose largest number is 1 - `_GATE_STEP`."""
+
+_MOST_NOISE = 1e-3
+"""The mean square of the relative error of a state by the rounding of its gate: 30 dB."""
 
 
 @dataclass(frozen=True)
@@ -346,3 +359,54 @@ def _of_one_type(function: FuncOp, found: Set[Operation]) -> set[Operation]:
     roots = {groups.find(result) for op in found for result in filter(is_f32, op.results)}
     members = (member for root in roots for member in groups.members(root) if constant_array(member) is None)
     return {*found, *_makers(members)}
+
+
+# --- Gates of recurrent layers ----------------------------------------------------------------------------------------
+
+
+def slow_gates(function: FuncOp) -> Set[Operation]:
+    """The operations of the gates of recurrent layers that keep a state over many steps, which 8 bits would lose.
+
+    All gates of such a layer are among them, as all are added up in its state; operands of products are not.
+    """
+    gates: dict[Hashable, list[SSAValue]] = defaultdict(list)
+    parts: dict[Hashable, list[Operation]] = defaultdict(list)
+    for op in function.walk():
+        for layer, role in _parts_of_layers(op):
+            if isinstance(op, MulOp) and role in KEEPING:
+                gates[layer].append(op.lhs)
+            elif role.partition("/")[0].endswith("_gate") and not _is_multiplied(op):
+                parts[layer].append(op)
+    return {op for layer, values in gates.items() if _lost_by_gate(values) > _MOST_NOISE for op in parts[layer]}
+
+
+def _parts_of_layers(op: Operation) -> Iterator[tuple[Hashable, str]]:
+    """The layers and directions that `op` is a part of, each with its role there, such as `forget_gate/sum`."""
+    for origin in origins_of(op):
+        *outer, group, part = ("", *origin.role.split("/")) if "/" in origin.role else ("", "", "")
+        if group:
+            yield (origin.name, origin.op_type, *outer), f"{group}/{part}"
+
+
+def _is_multiplied(op: Operation) -> bool:
+    """Whether a product reads a result of `op`: it would be slower with data of 16 bits."""
+    return any(isinstance(use.operation, MultipliesAndAdds) for result in op.results for use in result.uses)
+
+
+# A gate of g keeps a state for n = 1 / (1 - g) steps, or to the end of the sequence. An error e of the gate in each of
+# them changes what is kept by the factor (1 + e / g)^n, so that the relative error is about e * n.
+def _lost_by_gate(values: Sequence[SSAValue]) -> float:
+    """The mean square of the relative error of a state whose gate, of all steps, is rounded to 8 bits."""
+    steps = len(values) if len(values) > EXCERPT else math.inf  # a caller may go on after a single step
+    lost = [0.0]
+    for value in values:
+        seen = observed(value)
+        if seen is None or seen.statistics is None or not seen.statistics.count:
+            continue
+        histogram = seen.statistics.histogram
+        gate = np.clip(histogram.edges[:-1] + histogram.width / 2, 0.0, 1.0)
+        error = np.maximum(_GATE_STEP**2 / 12, np.maximum(gate - (1 - _GATE_STEP), 0.0) ** 2)
+        with np.errstate(divide="ignore"):
+            noise = np.minimum(error / np.maximum(1 - gate, 1 / steps) ** 2, 1.0)
+        lost.append(float(noise @ histogram.counts) / histogram.total)
+    return max(lost)

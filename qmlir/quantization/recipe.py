@@ -16,6 +16,7 @@ from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.choice import DEFAULTS, Choice, GranularityChoice, parse_repair, parse_scale
 from qmlir.quantization.embeddings import readers_of_tables
+from qmlir.quantization.feedback import slow_gates
 from qmlir.quantization.predicates import (
     amplified_results,
     coarse_scores,
@@ -55,6 +56,7 @@ FACTS: Mapping[str, Fact] = {
     "mixed_range_concat": Fact((Slot.OUTPUT,), uneven_results),
     "low_sqnr_depthwise": Fact((Slot.OUTPUT,), amplified_results),
     "fed_back": Fact((Slot.OUTPUT,)),
+    "slow_gate": Fact((Slot.OUTPUT,), slow_gates),
     "edge": Fact((Slot.INPUT, Slot.WEIGHT, Slot.OUTPUT)),
     "embedding": Fact((Slot.WEIGHT,), readers_of_tables),
 }
@@ -149,7 +151,8 @@ def _wide(named: str, bits: int = 16, slot: Slot = Slot.OUTPUT, **matchers: Any)
 WIDE_BY_DEFAULT = (
     _wide("values that are fed back", facts={"fed_back": True}),
     _wide("the cell of an LSTM", role="*cell/*"),
-    _wide("what gates read", role="*gate/sum"),
+    *(_wide("what gates read", role=role) for role in ("*gate/sum", "*gate/peephole_*", "*gate/clip", "*hidden/clip")),
+    _wide("gates that keep a state over many steps", facts={"slow_gate": True}),
     *(_wide("the state of a GRU", role=f"*hidden/{part}") for part in ("sum", "*_mul", "complement")),
     _wide("residual streams", facts={"residual": True}),
     _wide("probabilities of many elements", facts={"low_sqnr_softmax": True}),
@@ -163,12 +166,12 @@ WIDE_BY_DEFAULT = (
 )
 """What has 16 bits unless a rule says otherwise. As in TFLite's recurrent layers, the state of an LSTM's cell, which
 adds up over all steps, and what goes into the functions of gates; and the state of a GRU, which is the sum of two
-products in each step. By the predicates in `predicates`: residual streams, which add up over all layers;
-probabilities that are lost in 8 bits; scores that a softmax reads in coarse steps; what roots and logarithms read,
-where squares have 32 bits; results of the model in a part of their fixed range; values joined of large and small
-parts; and results of depthwise convolutions. Also what one step of a recurrence hands to the next (see `feedback`),
-and steps next to inputs and outputs that 8 bits would lose, where they cannot stay in float (see `edges`). Products
-of weights stay as they are."""
+products in each step; and gates that keep these states over many steps (see `feedback`). By the predicates in
+`predicates`: residual streams, which add up over all layers; probabilities that are lost in 8 bits; scores that a
+softmax reads in coarse steps; what roots and logarithms read, where squares have 32 bits; results of the model in a
+part of their fixed range; values joined of large and small parts; and results of depthwise convolutions. Also what
+one step of a recurrence hands to the next (see `feedback`), and steps next to inputs and outputs that 8 bits would
+lose, where they cannot stay in float (see `edges`). Products of weights stay as they are."""
 
 
 FOR_TABLES = f"{_BUILT_IN}embedding tables"

@@ -2,7 +2,8 @@
 
 `find_remedy` tries, for as long as quantizing took: 8 bits instead of fewer, the first bad operations in float, 16 bits
 there, 16 bits for all activations, and biases corrected as by effort 1. It stops at the first remedy that brings the
-answers back.
+answers back. If the first bad operation is a recurrent layer, all layers of its operator are tried in float together:
+each adds up its errors over all time steps.
 """
 
 import time
@@ -22,12 +23,14 @@ from qmlir.workflows.validating import Validation
 MOST_CAUSES = 3
 """First bad operations that are left in float together, at most: the next one is found after the one before."""
 
+_RECURRENT = ("LSTM", "GRU", "RNN")
+"""Operators of layers that add up errors over all time steps."""
+
 _BITS = 8
 """Storage with fewer bits was asked for, and is tried with these."""
 
 
-def _excluding(names: Sequence[str]) -> Remedy:
-    globs = [escape(name) for name in names]
+def _excluding(globs: Sequence[str]) -> Remedy:
     rules = [{"node": each, "quantize": False} for each in globs]
     return Remedy(" ".join(f"--exclude {quote(printable(each))}" for each in globs), {}, rules)
 
@@ -102,14 +105,15 @@ class _Trials(Generic[_Made]):
         if any(map(self._cures, _wider(options))):
             return True
         names: list[str] = []
+        globs: list[str] = []
         cause = lost.cause
         for _ in range(MOST_CAUSES):
-            more = [] if cause is None else [each for each in cause.nodes if each not in names]
-            if not more:
+            if cause is None or not (more := [each for each in cause.nodes if each not in names]):
                 break
             names += more
+            globs += [cause.op_type] if cause.op_type in _RECURRENT else map(escape, more)
             count = len(self.tried)
-            if self._cures(_excluding(names)):
+            if self._cures(_excluding([*globs])):
                 return True
             cause = self.tried[-1].validation.cause if len(self.tried) > count else None
         others = [*([_widening(names)] if names else []), _WIDE, *([_CORRECTING] if may_correct else [])]

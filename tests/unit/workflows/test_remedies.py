@@ -22,11 +22,11 @@ LOST: QuantizeSettings = {"weights": "i4", "granularity": "tensor"}
 """The layer `fine` of the classifier is 0 with these, so that every score is."""
 
 
-def _validation(decibels: float, *nodes: str, is_lost: bool = True) -> Validation:
+def _validation(decibels: float, *nodes: str, is_lost: bool = True, operator: str = "Add") -> Validation:
     outputs = (OutputValidation("y", decibels, 0.9, None, decibels, decibels, decibels),)
     faults = (f"output y has {decibels} dB",) if is_lost else ()
     return Validation(
-        8, "given", outputs, faults, cause=Cause("v", "nn.add", "Add", decibels, nodes) if nodes else None
+        8, "given", outputs, faults, cause=Cause("v", "nn.add", operator, decibels, nodes) if nodes else None
     )
 
 
@@ -55,6 +55,17 @@ def test_the_first_bad_operations_are_left_out_together_until_one_remedy_cures()
     assert asked == list(found)
     assert made == asked[-1]
     assert remedies.help == f"; help: {made} gives y 30.0 dB on the same samples"
+
+
+@pytest.mark.parametrize("operator", ["LSTM", "GRU", "RNN"])
+def test_all_recurrent_layers_of_an_operator_are_left_out_at_once(operator: str) -> None:
+    found = {
+        f"--exclude {operator}": _validation(2.0, "b"),
+        f"--exclude {operator} --exclude b": _validation(30.0, is_lost=False),
+    }
+    asked, (_, made) = _tried(found, _validation(1.0, "a", operator=operator))
+    assert asked == list(found)
+    assert made == asked[-1]
 
 
 def test_fewer_than_8_bits_are_given_up_first() -> None:

@@ -202,6 +202,9 @@ ROUNDED = "hidden/rounded"
 RECURRENCE = "recurrence_matmul"
 """The suffix of the roles of products that read the hidden state."""
 
+KEEPING = ("cell/forget_mul", "hidden/kept_mul")
+"""The roles of the products of a gate and the state of the step before."""
+
 CELLS = ("cell/sum", "cell/kept")
 """The roles of the cell states that an LSTM carries from step to step."""
 
