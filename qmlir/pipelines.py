@@ -180,8 +180,11 @@ def unknown_points() -> Iterator[tuple[registry.Package, str, str]]:
 
 
 def _unknown_point(point: str) -> str:
+    pipeline = PIPELINES.get(point.partition(".")[0])
+    if pipeline is not None and point in pipeline.points():
+        return ""
     known = [each for pipeline in PIPELINES.values() for each in pipeline.points()]
-    return "" if point in known else f"unknown pipeline point '{point}'{nearest_name(point, known)}"
+    return f"unknown pipeline point '{point}'{nearest_name(point, known)}"
 
 
 CLEAN: LiteralString = "canonicalize,cse,dce"
@@ -197,7 +200,8 @@ def _passes(*names: str) -> tuple[ModulePass, ...]:
     return tuple(map(_pass, names))
 
 
-def _clean() -> tuple[ModulePass, ...]:
+def clean_passes() -> tuple[ModulePass, ...]:
+    """The passes of `CLEAN`."""
     return _passes(*CLEAN.split(","))
 
 
@@ -453,7 +457,7 @@ QUANTIZE = NamedPipeline(
         Stage(
             "raise",
             "parts become the composites that they came from, with the types of all parts",
-            lambda _: [_pass("nn-raise"), *_clean()],
+            lambda _: [_pass("nn-raise"), *clean_passes()],
         ),
         Stage(
             "rescale",
@@ -468,34 +472,6 @@ QUANTIZE = NamedPipeline(
     ),
     QuantizeOptions(),
     reads=_read_options,
-)
-
-
-@dataclass(frozen=True)
-class GradientOptions:
-    """The options of `nn-gradient`."""
-
-    wrt: tuple[str, ...] = ()
-    loss: str = ""
-    function: str = "main"
-    recompute: bool = False
-
-
-GRADIENT = NamedPipeline(
-    "gradient",
-    "a float model to the function of its results and the function of their gradients",
-    (
-        Stage[GradientOptions](
-            "simplify", "nothing is differentiated that folds away, or that nothing uses", lambda _: _clean()
-        ),
-        Stage(
-            "differentiate",
-            "passes that change the gradient run before this stage",
-            lambda options: [_pass("nn-gradient", **vars(options))],
-        ),
-        Stage("clean", "constants and products that several rules need are computed once", lambda _: _clean()),
-    ),
-    GradientOptions(),
 )
 
 
@@ -517,10 +493,10 @@ COMPILE = NamedPipeline(
             "lower",
             "stored integers with explicit roundings; custom kernels are checked against what they replace",
             lambda _: [
-                *_clean(),
+                *clean_passes(),
                 _pass("quant-expand-floats", integers_only=True),
                 *_passes("convert-nn-to-kernel", "kernel-verify-custom"),
-                *_clean(),
+                *clean_passes(),
             ],
         ),
         Stage(
@@ -536,7 +512,7 @@ COMPILE = NamedPipeline(
                 ),
                 _pass("kernel-requantize-by-integers", isa=options.isa),
                 *_passes("kernel-simplify-rounding", "math-expand"),
-                *_clean(),
+                *clean_passes(),
             ],
         ),
         Stage(
@@ -564,7 +540,7 @@ COMPILE = NamedPipeline(
             "kernels become loops over register tiles, divided among threads; read-only arguments are marked",
             lambda _: [
                 *_passes("convert-kernel-to-loops", "simd-legalize"),
-                *_clean(),
+                *clean_passes(),
                 *_passes("kernel-mark-read-only", "team-divide"),
             ],
         ),
@@ -572,9 +548,25 @@ COMPILE = NamedPipeline(
     CompileOptions(),
 )
 
-PIPELINES: Mapping[str, NamedPipeline[Any]] = {
-    pipeline.name: pipeline for pipeline in (IMPORT, PROFILE, QUANTIZE, GRADIENT, COMPILE)
-}
+_CORE: Mapping[str, NamedPipeline[Any]] = {each.name: each for each in (IMPORT, PROFILE, QUANTIZE, COMPILE)}
+
+
+class _Pipelines(Mapping[str, NamedPipeline[Any]]):
+    """Those of the core, of extensions and of packages, which are imported when they are asked for."""
+
+    def __getitem__(self, name: str) -> NamedPipeline[Any]:
+        if name in _CORE:
+            return _CORE[name]
+        return cast(NamedPipeline[Any], registry.named("pipelines")[name].load(NamedPipeline))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**_CORE, **registry.named("pipelines")})
+
+    def __len__(self) -> int:
+        return len({**_CORE, **registry.named("pipelines")})
+
+
+PIPELINES = _Pipelines()
 """Every named pipeline."""
 
 

@@ -76,6 +76,7 @@ class Contribution:
     gradients: Names = field(default_factory=dict[str, str])
     lowerings: Names = field(default_factory=dict[str, str])
     tables: Sets = field(default_factory=dict[str, Sequence[str]])
+    pipelines: Names = field(default_factory=dict[str, str])
     stages: Names = field(default_factory=dict[str, str])
     targets: Names = field(default_factory=dict[str, str])
     calibrators: Names = field(default_factory=dict[str, str])
@@ -145,6 +146,7 @@ FIELDS: Mapping[str, Room] = {
         "facts about operations without interfaces of qmlir, such as those of xDSL: name of the table to tables from "
         "operation class to the fact",
     ),
+    "pipelines": Room(RowForm.NAMES, "pipeline to its `NamedPipeline` (`qmlir/pipelines.py`)"),
     "stages": Room(
         RowForm.TEXTS, "point of a pipeline, such as `quantize.decide.before`, to the text of passes that run there"
     ),
@@ -188,7 +190,8 @@ FIELDS: Mapping[str, Room] = {
         RowForm.NAMES,
         "service that the core uses if a package provides it to its object: `recovery` "
         "(`AccuracyRecovery` in `qmlir/workflows/calibrated.py`), `cluster` (a function from a Dask client or an "
-        "address, and a folder, to a context manager with `Workers`, `qmlir/interpreter/jobs.py`)",
+        "address, and a folder, to a context manager with `Workers`, `qmlir/interpreter/jobs.py`), `tuned_schedules` "
+        "(`qmlir/targets/cpu/scheduled/schedule.py`), `emission` (`qmlir/tools/commands/compile.py`)",
     ),
     "passes": Room(
         RowForm.NAMES,

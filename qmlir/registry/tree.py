@@ -270,17 +270,11 @@ TREE = Contribution(
         "numba": "qmlir.targets.cpu.emitters.numba.build:EMITTER",
         "llvm": "qmlir.targets.cpu.emitters.llvm.build:EMITTER",
     },
-    forms={
-        "c": "qmlir.targets.cpu.emitters.c.emit:C",
-        "object": "qmlir.targets.cpu.emitters.llvm.forms:OBJECT",
-        "static": "qmlir.targets.cpu.emitters.llvm.forms:STATIC",
-        "shared": "qmlir.targets.cpu.emitters.llvm.forms:SHARED",
-        "wasm": "qmlir.targets.cpu.emitters.llvm.wasm:WASM",
-    },
     built_for=INTERFACE,
 )
 
 EXTENSIONS: Mapping[str, str] = {
+    "aot": "qmlir.extensions.aot:CONTRIBUTION",
     "cluster": "qmlir.extensions.cluster:CONTRIBUTION",
     "lsp": "qmlir.extensions.lsp:CONTRIBUTION",
     "recovery": "qmlir.extensions.recovery:CONTRIBUTION",

@@ -5,9 +5,27 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.verification import verify
+from qmlir.passes.primitive.nn_gradient import NnGradient
 from qmlir.passmanager.manager import run_pipeline
-from qmlir.pipelines import GRADIENT
+from qmlir.pipelines import NamedPipeline, Stage, clean_passes
 from qmlir.workflows.loading import takes_model
+
+GRADIENT = NamedPipeline(
+    "gradient",
+    "a float model to the function of its results and the function of their gradients",
+    (
+        Stage[NnGradient](
+            "simplify", "nothing is differentiated that folds away, or that nothing uses", lambda _: clean_passes()
+        ),
+        Stage(
+            "differentiate",
+            "passes that change the gradient run before this stage",
+            lambda options: [options],
+        ),
+        Stage("clean", "constants and products that several rules need are computed once", lambda _: clean_passes()),
+    ),
+    NnGradient(),
+)
 
 
 @takes_model

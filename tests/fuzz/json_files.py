@@ -21,7 +21,7 @@ from qmlir.text.data import JsonValue
 from qmlir.text.files import INTERRUPTED
 from qmlir.text.writing import LIST, Derived, _List, check_whole  # pyright: ignore[reportPrivateUsage]
 from qmlir.tools import qmlir_cli
-from qmlir.tools.commands.compile import _about  # pyright: ignore[reportPrivateUsage]
+from qmlir.tools.commands.compile import about
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.measurements import Measurements
 from tests.fuzz.damage import damage_json
@@ -82,7 +82,7 @@ def _read_summary(path: Path) -> Outcome:
 
     def read() -> None:
         QuantizedFolder.open(folder).settings_beside_recipe()
-        _about(str(folder))
+        about(str(folder))
 
     return run_reader(read)
 

@@ -3,6 +3,10 @@
 from qmlir.registry.contribution import INTERFACE, Contribution
 
 CONTRIBUTION = Contribution(
+    services={
+        "schedule_choices": "qmlir.targets.cpu.scheduled.schedule:schedule_choices",
+        "tuned_schedules": "qmlir.targets.cpu.tuned:tuned_for",
+    },
     commands={
         "search": "qmlir.tools.commands.search:SEARCH",
         "tune": "qmlir.tools.commands.tune:TUNE",

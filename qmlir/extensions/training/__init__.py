@@ -7,6 +7,7 @@ CONTRIBUTION = Contribution(
         "nn-gradient": "qmlir.passes.primitive.nn_gradient:NnGradient",
         "quant-simulate": "qmlir.passes.quantized.quant_simulate:QuantSimulate",
     },
+    pipelines={"gradient": "qmlir.workflows.differentiating:GRADIENT"},
     importers=("qmlir.onnx.operators.training:IMPORTERS",),
     commands={
         "finetune": "qmlir.tools.commands.finetune:FINETUNE",

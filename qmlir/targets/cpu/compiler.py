@@ -72,8 +72,8 @@ from qmlir.targets.cpu.runtime.lengths import AnyLength, Bucket
 from qmlir.targets.cpu.runtime.machine_code import is_for_here
 from qmlir.targets.cpu.runtime.program import CompiledModule
 from qmlir.targets.cpu.saved import LENGTHS, PROGRAM_FIRST, checked_program, copy_program, seal
+from qmlir.targets.cpu.scheduled.schedule import UNTUNED, Tuned, tuned_schedules
 from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
-from qmlir.targets.cpu.tuned import UNTUNED, Tuned, tuned_for
 from qmlir.text.elements import dense_dtype
 from qmlir.text.files import access, note_sources, path_of
 from qmlir.text.parsing import parse_module
@@ -119,7 +119,7 @@ def compiled_entry(
     """
     limit = process_limit()  # before anything is built
     isa, threads = made_for.isa, made_for.threads
-    found = tuned_for(isa, threads, _warn) if made_for.tuned else UNTUNED
+    found = tuned_schedules(isa, threads, _warn) if made_for.tuned else UNTUNED
     key = program_key(module, isa, threads, found.digest, made_for.emitter)
     name = f"qmlir_program_{key[:24]}"
     with _LOADING, bar("compiling", None, progress) as advance:

@@ -9,7 +9,6 @@ import json
 import os
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.targets.cpu.cache import DIRECTORY_VARIABLE, TUNED, cache_directory, check_directory, is_private
 from qmlir.targets.cpu.host import host_features
 from qmlir.targets.cpu.runtime.processor import processor_name
-from qmlir.targets.cpu.scheduled.schedule import TunedKernel, Tuning, tuning_text
+from qmlir.targets.cpu.scheduled.schedule import UNTUNED, Tuned, TunedKernel, Tuning, tuning_text
 from qmlir.text.writing import write_own
 
 OnTrouble = Callable[[str], None]
@@ -80,20 +79,8 @@ def write_store(path: Path, kernels: Mapping[str, TunedKernel]) -> None:
     write_own(path, tuning_text(kernels))
 
 
-@dataclass(frozen=True)
-class Tuned:
-    """The file that programs are compiled by, and a digest of the schedules that it has; both empty without one."""
-
-    path: str = ""
-    digest: str = ""
-
-
-UNTUNED = Tuned()
-"""The tables alone."""
-
-
 def tuned_for(isa: str, threads: int, on_trouble: OnTrouble) -> Tuned:
-    """What a search found on this machine, nothing without a search, or where no schedule is faster."""
+    """The service `tuned_schedules`: what a search found here, nothing without one, or if no schedule is faster."""
     try:
         path = store_path(isa, threads)
     except DiagnosticError:  # the cache tells that there is no folder

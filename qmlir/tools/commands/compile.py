@@ -8,19 +8,16 @@ import argparse
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from qmlir import registry
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.specialization.inputs import function_of, parse_sizes
 from qmlir.specialization.specialize import specialize
 from qmlir.target import HOST, find_targets
 from qmlir.targets.compiling import compile
-from qmlir.targets.cpu.emitters.ahead import form_named, form_names, machine_forms
-from qmlir.targets.cpu.emitters.card import PARTS_FORM, ProgramCard, read_card, with_digest
-from qmlir.targets.cpu.emitters.card import PROGRAM_FORM as EMIT_PROGRAM
+from qmlir.targets.cpu.emitters.card import PARTS_FORM, ProgramCard, read_card
 from qmlir.targets.cpu.emitters.emitter import NUMBA, emitter_names
-from qmlir.targets.cpu.emitters.ports import checked_name
-from qmlir.targets.cpu.emitting import emit, isa_of_text
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.cpu.package import CARD, CONSTANTS
 from qmlir.targets.cpu.saved import PROGRAM_FIRST, saved_parts
@@ -50,7 +47,7 @@ _LIMITS: Mapping[str, str] = {
 """What sizes of a program may be limited, by option."""
 
 
-def _about(model: str) -> Mapping[str, Any]:
+def about(model: str) -> Mapping[str, Any]:
     """What the card says of the model: where it comes from, and what `qmlir quantize` found, if that made it."""
     if QuantizedFolder.holds(model):
         folder = QuantizedFolder.open(model)
@@ -60,7 +57,7 @@ def _about(model: str) -> Mapping[str, Any]:
     return {"model": Path(model).name}
 
 
-def _check_sizes(arguments: argparse.Namespace, card: ProgramCard) -> None:
+def check_sizes(arguments: argparse.Namespace, card: ProgramCard) -> None:
     """Raise `DiagnosticError` where a program is larger than is allowed, or its size is not known."""
     limits = {option: most for option in _LIMITS if (most := value_of(arguments, option)) is not None}
     if limits and card.form == PARTS_FORM:
@@ -82,6 +79,26 @@ def _check_known(card: ProgramCard) -> None:
         raise text_error(f"the shapes of part '{unknown[0]}' are not known at compile time")
 
 
+class Emission(Protocol):
+    """The service `emission`: programs without Python, which `--emit` writes."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add `--emit` and the options of its formats."""
+        ...
+
+    def is_asked_for(self, arguments: argparse.Namespace) -> bool:
+        """Return True if `--emit` names a format. Raises `DiagnosticError` for options that require another one."""
+        ...
+
+    def run(self, arguments: argparse.Namespace, session: Session) -> int:
+        """Write the program, and return the exit code. Raises `DiagnosticError`."""
+        ...
+
+
+def _emission() -> Emission | None:
+    return registry.service("emission")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir compile`."""
     add_model(parser)
@@ -96,25 +113,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--codegen", choices=emitter_names(), default=NUMBA,
         help="code generator: numba, or llvm, which compiles faster and needs no numba at run time",
     )  # fmt: skip
-    parser.add_argument(
-        "--emit", default=EMIT_PROGRAM, metavar="FORM",
-        help=f"output format: {EMIT_PROGRAM} (a Python package), {', '.join(form_names())} "
-        f"(default: {EMIT_PROGRAM})",
-    )  # fmt: skip
-    parser.add_argument(
-        "--name", default="model", metavar="NAME",
-        help="prefix of emitted files and functions (default: model)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--triple", default="", metavar="TRIPLE",
-        help="LLVM target triple, such as aarch64-linux-gnu (default: this machine)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--cpu",
-        default="",
-        help="CPU to generate code for, such as cortex-a76, or host (default: any CPU of the triple)",
-    )
-    parser.add_argument("--features", default="", help="additional CPU features, such as +dotprod,-fullfp16")
+    if (emission := _emission()) is not None:
+        emission.add_arguments(parser)
     parser.add_argument("--function", default="main", metavar="NAME", help="function to compile (default: main)")
     for option, what in _LIMITS.items():
         parser.add_argument(
@@ -125,9 +125,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Compile a model and save the program. Raises `DiagnosticError`."""
     output = Path(arguments.output)
-    _check_machine(arguments)
-    if arguments.emit != EMIT_PROGRAM:
-        return _emit(arguments, session, output)
+    if (emission := _emission()) is not None and emission.is_asked_for(arguments):
+        return emission.run(arguments, session)
     check_new_folder(output, "compile", (*PROGRAM_FIRST, CONSTANTS))
     find_targets(arguments.device or HOST)  # before the model is read
     started = time.perf_counter()
@@ -146,8 +145,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         progress=session.progress, tuned=not arguments.no_tuned, max_sizes=lengths or None, codegen=arguments.codegen,
     )  # fmt: skip
     with folder_result(output, PROGRAM_FIRST) as aside:
-        program.write(aside, _about(arguments.model))
-        _check_sizes(arguments, read_card(aside / CARD))
+        program.write(aside, about(arguments.model))
+        check_sizes(arguments, read_card(aside / CARD))
         size = sum(path.stat().st_size for path in aside.rglob("*") if path.is_file())
     isa = host_isa() if arguments.isa == "host" else arguments.isa
     seconds = time.perf_counter() - started
@@ -169,73 +168,6 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
             f"it needs {' and '.join(needs)} where it runs: qmlir.load_program('{output}'), or qmlir run {output}"
         )
     session.emit(result, lambda: "\n".join(lines))
-    return 0
-
-
-def _isa_asked_for(arguments: argparse.Namespace) -> str:
-    """The instruction set of a program without Python; empty where the form or the machine says it."""
-    return "" if arguments.isa == "host" else str(arguments.isa)
-
-
-def _check_machine(arguments: argparse.Namespace) -> None:
-    """Raise `DiagnosticError` for a machine where none is chosen: by a program in Python, or in C, but for a processor
-    whose loops differ."""
-    if arguments.emit != EMIT_PROGRAM and form_named(arguments.emit).is_for_machine:
-        return
-    given = {"--triple": arguments.triple, "--features": arguments.features}
-    if arguments.emit == EMIT_PROGRAM:  # C knows some processors
-        given["--cpu"] = arguments.cpu
-    for option, value in given.items():
-        if value:
-            raise text_error(f"{option} requires --emit {machine_forms()}, but got --emit {arguments.emit}")
-    if arguments.emit != EMIT_PROGRAM:
-        isa_of_text(arguments.emit, arguments.cpu, _isa_asked_for(arguments))
-
-
-def _check_emission(arguments: argparse.Namespace) -> None:
-    """Raise `DiagnosticError` for options that mean nothing without Python, and for an unknown form or name."""
-    form_named(arguments.emit)
-    checked_name(arguments.name)
-    given = {
-        "--max-size": arguments.max_size,
-        "--device": arguments.device,
-        "--threads": arguments.threads != 1,
-        "--codegen": arguments.codegen != NUMBA,
-        "--no-tuned": arguments.no_tuned,
-    }
-    for option, is_given in given.items():
-        if is_given:
-            raise text_error(f"{option} requires --emit {EMIT_PROGRAM}, but got --emit {arguments.emit}")
-
-
-def _emit(arguments: argparse.Namespace, session: Session, output: Path) -> int:
-    """Write a program that runs without Python."""
-    _check_emission(arguments)
-    check_new_folder(output, "compile", (f"{arguments.name}.json",))
-    started = time.perf_counter()
-    module = load_model(arguments.model, session, function=arguments.function, **import_settings(arguments))
-    function = function_of(module, arguments.function)
-    if still_open := with_one_sample(function, {}):
-        remedy = f"fix them with {shapes_text(still_open)}"
-        raise op_error(
-            function, f"has dynamic dimensions, but --emit {arguments.emit} requires static shapes; {remedy}"
-        )
-    isa = _isa_asked_for(arguments)
-    emitted = emit(module, format=arguments.emit, name=arguments.name, isa=isa, function=arguments.function,
-        triple=arguments.triple, cpu=arguments.cpu, features=arguments.features, about=_about(arguments.model),
-    )  # fmt: skip
-    _check_sizes(arguments, emitted.card)
-    with folder_result(output, emitted.first) as aside:
-        emitted.write(aside)
-    seconds = time.perf_counter() - started
-    result: dict[str, Any] = {
-        "output": output,
-        "format": arguments.emit,
-        "files": list(emitted.files),
-        "card": with_digest(emitted.card),
-        "seconds": seconds,
-    }
-    session.emit(result, lambda: f"{output}: {emitted.text()}, made in {seconds:.1f} s")
     return 0
 
 

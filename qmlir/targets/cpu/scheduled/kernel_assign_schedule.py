@@ -12,7 +12,7 @@ from qmlir.dialects.kernel.variants import SCALAR, variant_names
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.passes import count
 from qmlir.targets.cpu.host import resolved_isa
-from qmlir.targets.cpu.scheduled.schedule import TunedChoices, schedule_all_elements, schedule_for
+from qmlir.targets.cpu.scheduled.schedule import schedule_all_elements, schedule_for, tuned_choices
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,11 @@ class KernelAssignSchedule(ModulePass):
             raise op_error(op, f"threads must be at least 1, but got {self.threads}")
         op.attributes[TARGET] = TargetAttr.of(isa, self.threads)
         schedule_all_elements(op)
-        choices = TunedChoices(self.tuned, isa, self.threads)
+        choices = tuned_choices(self.tuned, isa, self.threads)
         for each in op.walk():
             if not isinstance(each, ContractionOp):
                 continue
-            if each.schedule is None and (found := choices.schedule(each)) is not None:
+            if each.schedule is None and (found := choices(each)) is not None:
                 each.schedule, each.attributes[TUNED] = found, UnitAttr()
                 count("contractions scheduled as a search found")
             elif each.schedule is None:

@@ -22,7 +22,7 @@ from qmlir.dialects.kernel.winograd import ALGORITHMS, F2, VARIANTS, Algorithm, 
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.passes import count
 from qmlir.targets.cpu.host import resolved_isa
-from qmlir.targets.cpu.scheduled.schedule import TunedChoices, faster, has_winograd_form
+from qmlir.targets.cpu.scheduled.schedule import Choices, faster, has_winograd_form, tuned_choices
 
 _CONV_ONLY = ("strides", "dilations", "groups", "weight_zero_point", "weight_unsigned")
 """The properties of a convolution that are the same in each that becomes one of these."""
@@ -160,21 +160,22 @@ class KernelWinograd(ModulePass):
     threads: int = 1
     tuned: str = ""
 
-    def _wanted(self, op: ConvOp, choices: TunedChoices) -> Sequence[Algorithm]:
+    def _wanted(self, op: ConvOp, isa: str, choices: Choices) -> Sequence[Algorithm]:
         """The algorithms that are wanted, the best first: a schedule that a search found, and chose, is put on `op`."""
         if op.schedule is not None:
             return _asked(op)
         if self.always:
             return (ALGORITHMS[self.algorithm],)
-        found = choices.schedule(op)
+        found = choices(op)
         if found is None:
-            return faster(op, choices.isa)
+            return faster(op, isa)
         if found.variant in VARIANTS:
             op.schedule, op.attributes[TUNED] = found, UnitAttr()
         return _asked(op)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        choices = TunedChoices(self.tuned, resolved_isa(self.isa), self.threads)
+        isa = resolved_isa(self.isa)
+        choices = tuned_choices(self.tuned, isa, self.threads)
         for function in op.ops:
             if not isinstance(function, FuncOp) or function.is_declaration:
                 continue
@@ -182,7 +183,7 @@ class KernelWinograd(ModulePass):
                 (each, forms)
                 for each in function.walk()
                 if isinstance(each, ConvOp) and has_winograd_form(each, F2)
-                if (forms := [form for form in self._wanted(each, choices) if has_winograd_form(each, form)])
+                if (forms := [form for form in self._wanted(each, isa, choices) if has_winograd_form(each, form)])
             ]
             if not wanted:
                 continue

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, IndexType, ModuleOp,
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.ir import Attribute, Operation
 
+from qmlir import registry
 from qmlir.analysis.contraction_ranges import known_weights
 from qmlir.dialects.kernel.attributes import SCHEDULE, TARGET, ScheduleAttr, TargetAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
@@ -126,6 +127,20 @@ def schedule_of_tile(
         form.variant, min(tile.rows, count), vectors, lanes, variant_named(form.variant).group, threads=threads > 1,
         block=block, prefetch=level if is_far else 0,
     )  # fmt: skip
+
+
+def has_winograd_form(op: ConvOp, form: Algorithm) -> bool:
+    """Whether an algorithm takes a convolution: constant weights of 3x3 kernels beside each other, and a tile."""
+    shape, taps = shaped(op.target)[0], shaped(op.w)[0][1:-1]
+    return (
+        op.outs is None
+        and taps == (3, 3)
+        and {*op.strides.get_values(), *op.dilations.get_values(), op.group_count} == {1}
+        and min(shape[1:-1]) >= form.step
+        and min(shape) > 0
+        and shaped(op.x)[0][-1] > 0
+        and known_weights(op) is not None
+    )
 
 
 # How contractions are made into loops: by the first row of the instruction set that accepts one, and its sizes.
@@ -247,6 +262,46 @@ def schedule_of(op: ContractionOp, isa: InstructionSet, row: Row, tile: tuple[in
         block=_panel(op, rows) if is_cut else 1,
         prefetch=row.prefetch if is_cut or _prefetches(op) else 0,
     )
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The file that programs are compiled by, and a digest of the schedules that it has; both empty without one."""
+
+    path: str = ""
+    digest: str = ""
+
+
+UNTUNED = Tuned()
+"""The tables alone."""
+
+Choices = Callable[[ContractionOp], ScheduleAttr | None]
+"""Gives the schedule that a search found for an operation; `None` if the table has the fastest, or nobody searched."""
+
+
+def tuned_schedules(isa: str, threads: int, on_trouble: Callable[[str], None]) -> Tuned:
+    """The schedules that a search found on this machine, by the service `tuned_schedules`.
+
+    Args:
+        isa: The instruction set.
+        threads: The number of threads.
+        on_trouble: Is called with the reason if something is left out.
+    """
+    found: Callable[..., Tuned] | None = registry.service("tuned_schedules")
+    return UNTUNED if found is None else found(isa, threads, on_trouble)
+
+
+def tuned_choices(path: str, isa: str, threads: int) -> Choices:
+    """The choices of the file at `path`, by the service `schedule_choices`; none for an empty path.
+
+    Raises `DiagnosticError` without the service.
+    """
+    if not path:
+        return lambda _: None
+    found: Callable[[str, str, int], Choices] | None = registry.service("schedule_choices")
+    if found is None:
+        raise text_error(f"the tuned schedules in '{path}' require the extension 'search', which is left out")
+    return found(path, isa, threads)
 
 
 # How structured operations are made into loops: how many elements are one vector, and whether threads divide them.
@@ -487,20 +542,6 @@ _MOST_HEIGHTS = 3
 """So many numbers of rows are tried for each number of vectors: smaller tiles read weights more often."""
 
 
-def has_winograd_form(op: ConvOp, form: Algorithm) -> bool:
-    """Whether an algorithm takes a convolution: constant weights of 3x3 kernels beside each other, and a tile."""
-    shape, taps = shaped(op.target)[0], shaped(op.w)[0][1:-1]
-    return (
-        op.outs is None
-        and taps == (3, 3)
-        and {*op.strides.get_values(), *op.dilations.get_values(), op.group_count} == {1}
-        and min(shape[1:-1]) >= form.step
-        and min(shape) > 0
-        and shaped(op.x)[0][-1] > 0
-        and known_weights(op) is not None
-    )
-
-
 def _rows(positions: int, most: int) -> Iterator[int]:
     """Rows of tiles from `most` on down: those that leave no rest, and those that make tiles of about one size."""
     if positions <= most:
@@ -599,3 +640,8 @@ class TunedChoices:
         ).diagnostic
         emit(replace(told, severity=Severity.WARNING))
         return None
+
+
+def schedule_choices(path: str, isa: str, threads: int) -> Choices:
+    """The service `schedule_choices`."""
+    return TunedChoices(path, isa, threads).schedule

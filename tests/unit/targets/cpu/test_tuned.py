@@ -9,8 +9,8 @@ import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.cache import program_key
-from qmlir.targets.cpu.scheduled.schedule import TunedKernel, Tuning
-from qmlir.targets.cpu.tuned import UNTUNED, read_store, store_path, tuned_for, write_store
+from qmlir.targets.cpu.scheduled.schedule import UNTUNED, TunedKernel, Tuning
+from qmlir.targets.cpu.tuned import read_store, store_path, tuned_for, write_store
 
 FASTER = TunedKernel("a conv", "#kernel.schedule<…>", "#kernel.schedule<>", 1e-6, 2e-6, 5)
 KERNELS = {FASTER.key: FASTER}
