@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup test test-slow test-all lint referee conformance sweep mutants bench bench-ir bench-onnx bench-accuracy bench-compiled compare zoo demo tour docs dist clean
+.PHONY: help setup test test-slow test-core test-all lint referee conformance sweep mutants bench bench-ir bench-onnx bench-accuracy bench-compiled compare zoo demo tour docs dist clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/' | expand -t 24
@@ -29,6 +29,14 @@ test: $(STAMP) ## run the tests that are quick: some of every folder, in a few m
 
 test-slow: $(STAMP) ## run the others, but for the referees and most of the conformance tests, compiled
 	$(PYTEST) -m 'slow and $(ORDINARY)'
+
+EXTENSIONS = $(shell $(BIN)/python -c 'from qmlir.registry.tree import EXTENSIONS; print(",".join(EXTENSIONS))')
+CORE := tests/unit/onnx/test_elementwise.py tests/unit/workflows/test_loading.py tests/unit/workflows/test_validating.py \
+	tests/unit/quantization/test_deciding.py tests/unit/quantization/test_edges.py tests/unit/quantization/test_masks.py \
+	tests/unit/targets/cpu/test_batch_tiling.py tests/filecheck/passes/integer
+
+test-core: $(STAMP) ## run tests of the core's way from a model to a program, without any extension (a minute or two)
+	QMLIR_WITHOUT=$(EXTENSIONS) $(PYTEST) -m 'not slow and $(ORDINARY)' $(CORE)
 
 test-all: test test-slow ## run both
 

@@ -22,6 +22,8 @@ from xdsl.dialects.builtin import ModuleOp
 from benchmarks.rows import BenchRow, add_results, write_results
 from qmlir import interpret, load, profile, quantize
 from qmlir.environment import default_environment
+from qmlir.extensions.bench.quantizers import FORMS, METHODS
+from qmlir.extensions.bench.quantizers import quantize as quantize_by_peer
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import QUANTIZE, kept_composites
@@ -29,8 +31,6 @@ from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.report import coverage
 from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
 from qmlir.targets.runtimes.packages import is_installed
-from qmlir.targets.runtimes.quantizers import FORMS, METHODS
-from qmlir.targets.runtimes.quantizers import quantize as quantize_by_peer
 from qmlir.workflows.comparison.compare import Comparison, compare
 from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.comparison.subjects import ModuleSubject

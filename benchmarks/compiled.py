@@ -32,8 +32,8 @@ from benchmarks.shifts import shift_section
 from benchmarks.starts import EMITTED, STARTED, emitters, starts
 from benchmarks.subjects import Subject, prepare
 from qmlir.dialects.kernel.attributes import isa_names
+from qmlir.extensions.recovery.rounded_weights import STEPS
 from qmlir.quantization.settings import QuantizeSettings
-from qmlir.quantization.weights import STEPS
 from qmlir.targets.cpu.host import host_isa, limits_to, runs_here
 from qmlir.targets.runtimes.packages import TITLES, is_installed
 

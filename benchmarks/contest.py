@@ -17,11 +17,12 @@ import qmlir
 from benchmarks.peak import Peak, measure_peak
 from benchmarks.rows import BenchRow, Section, ratio_row, readable, row_of, with_rate
 from benchmarks.subjects import DYNAMIC, FLOAT, INT8, PEER_FORMS, STATIC, Say, Subject
-from qmlir.targets.runtimes import onnx_runtime, openvino
+from qmlir.extensions.bench import openvino
+from qmlir.extensions.bench.quantizers import FORMS
+from qmlir.extensions.bench.sessions import peer_of
+from qmlir.extensions.report.timing import Times, interleaved
+from qmlir.targets.runtimes import onnx_runtime
 from qmlir.targets.runtimes.packages import TITLES, is_installed
-from qmlir.targets.runtimes.quantizers import FORMS
-from qmlir.targets.runtimes.sessions import peer_of
-from qmlir.workflows.timing import Times, interleaved
 
 Array = npt.NDArray[Any]
 Run = Callable[[], object]

@@ -24,12 +24,12 @@ import numpy.typing as npt
 import qmlir
 from benchmarks.rows import BenchRow, add_output, print_rows, ratio_row, readable, row_of
 from benchmarks.subjects import DYNAMIC
+from qmlir.extensions.bench.quantizers import FORMS
+from qmlir.extensions.bench.quantizers import quantize as quantize_by_peer
+from qmlir.extensions.report.timing import interleaved
 from qmlir.specialization.padding.pad import open_sizes
 from qmlir.targets.cpu.compiler import Program, compile_module
 from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
-from qmlir.targets.runtimes.quantizers import FORMS
-from qmlir.targets.runtimes.quantizers import quantize as quantize_by_peer
-from qmlir.workflows.timing import interleaved
 
 Array = npt.NDArray[Any]
 Feeds = Mapping[str, Array]

@@ -21,7 +21,7 @@ import numpy as np
 import qmlir
 from benchmarks.compared import ComparedModel, add_models, compared_models, differing_elements, outputs_in
 from qmlir.arithmetic.arrays import Array
-from qmlir.targets.cpu.emitters.ahead import Emitted
+from qmlir.extensions.aot.ahead import Emitted
 
 NAME = "model"
 _NUMBERS = itertools.count()

@@ -19,11 +19,11 @@ import numpy.typing as npt
 import qmlir
 from benchmarks.rows import BenchRow, add_output, print_rows, ratio_row, readable, row_of
 from benchmarks.subjects import STATIC
+from qmlir.extensions.bench.quantizers import FORMS
+from qmlir.extensions.bench.quantizers import quantize as quantize_by_peer
+from qmlir.extensions.report.timing import interleaved
 from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
-from qmlir.targets.runtimes.quantizers import FORMS
-from qmlir.targets.runtimes.quantizers import quantize as quantize_by_peer
 from qmlir.workflows.comparison.errors import ErrorSums
-from qmlir.workflows.timing import interleaved
 
 Array = npt.NDArray[Any]
 Feeds = Mapping[str, Array]

@@ -20,11 +20,11 @@ from benchmarks.contest import Contest
 from benchmarks.models import convnet, encoder, lstm, mlp
 from benchmarks.narrow import product
 from benchmarks.rows import BenchRow, Section, readable, row_of, with_rate
+from qmlir.extensions.report.inspection.inspecting import inspect
+from qmlir.extensions.report.timing import Times
 from qmlir.interpreter.random_inputs import random_inputs as random_arguments
 from qmlir.specialization.inputs import function_of
 from qmlir.text.printing import PrintOptions, Weights, save_module
-from qmlir.workflows.inspection.inspecting import inspect
-from qmlir.workflows.timing import Times
 
 FULL = 0.9
 """A size fills the machine where it does this share of the most multiply-adds a second of all sizes."""

@@ -28,6 +28,7 @@ from benchmarks.accuracy import MODELS, NAMES
 from benchmarks.models import encoder, vision
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.elementwise.ops import CastOp
+from qmlir.extensions.training.trainable import Trainable
 from qmlir.ir.builtin_types import element_of, ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.signature import inputs_of
@@ -35,7 +36,6 @@ from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import CLEAN
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
-from qmlir.workflows.training import Trainable
 
 _POWERS = {"scheme": "symmetric_pow2", "weight_scheme": "symmetric_pow2"}
 SCHEMES: Mapping[str, tuple[str, Mapping[str, Any]]] = {

@@ -23,12 +23,12 @@ from qmlir.dialects.nn.activations.ops import ReluOp
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.environment import default_environment
+from qmlir.extensions.report.timing import median_seconds
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.verification import verify
 from qmlir.text.diagnostics import render
 from qmlir.text.parsing import load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
-from qmlir.workflows.timing import median_seconds
 
 OPERATIONS, TYPES, CHANNELS = 10_000, 200, 256
 WEIGHT_BYTES = 100 * 1024 * 1024

@@ -14,7 +14,7 @@ from typing import Any
 import qmlir
 from benchmarks.architectures import random_inputs, with_random_weights
 from benchmarks.rows import BenchRow, report
-from qmlir.workflows.timing import median_seconds
+from qmlir.extensions.report.timing import median_seconds
 
 MODEL = "resnet50"
 

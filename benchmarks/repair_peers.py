@@ -48,14 +48,14 @@ from benchmarks.training import recipe_of
 from benchmarks.zoo.made import zoo
 from benchmarks.zoo.metrics import score
 from qmlir.arithmetic.arrays import Array
+from qmlir.extensions.bench.quantizers import modern
+from qmlir.extensions.recovery.repairing import EFFORTS
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import inputs_of
 from qmlir.onnx.reading import read_model
 from qmlir.specialization.inputs import function_of
-from qmlir.targets.runtimes.quantizers import modern
 from qmlir.workflows.comparison.errors import ErrorSums
-from qmlir.workflows.repairing import EFFORTS
 
 _STORAGES = {8: ("i8<-127:127>", "i8"), 4: ("i4", "u4")}
 """Of weights and of activations, by bits."""

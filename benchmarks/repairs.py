@@ -36,24 +36,24 @@ import qmlir
 from benchmarks.rows import BenchRow, add_output, print_rows
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.calibrators import distillation_divergence
-from qmlir.arithmetic.weight_rounding import F64, ByMoments, CodeGrid, adaround, error, gptq, settled
+from qmlir.extensions.recovery.repairing import BLOCKS, EFFORTS
+from qmlir.extensions.recovery.rounded_weights import STEPS
+from qmlir.extensions.recovery.weight_rounding import F64, ByMoments, CodeGrid, adaround, error, gptq, settled
+from qmlir.extensions.search.budget import constant_bytes, predict, samples_to_grade
+from qmlir.extensions.search.measurements import Measurements
+from qmlir.extensions.search.searching import search
+from qmlir.extensions.search.widths import Layered, Width
+from qmlir.extensions.training.evaluating import Batches, output_name
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.signature import inputs_of
 from qmlir.pipelines import QuantizeOptions
 from qmlir.quantization.settings import QuantizeSettings
-from qmlir.quantization.weights import STEPS
 from qmlir.specialization.inputs import function_of
-from qmlir.workflows.budget import constant_bytes, predict, samples_to_grade
 from qmlir.workflows.calibrated import stages_of
 from qmlir.workflows.comparison.compare import compare
 from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.comparison.subjects import ModuleSubject
-from qmlir.workflows.evaluating import Batches, output_name
-from qmlir.workflows.measurements import Measurements
 from qmlir.workflows.profiling import profile
-from qmlir.workflows.repairing import BLOCKS, EFFORTS
-from qmlir.workflows.searching import search
-from qmlir.workflows.widths import Layered, Width
 
 _SETTINGS: dict[str, QuantizeSettings] = {
     "W8A8": {},

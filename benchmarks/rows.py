@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.machine import machine
-from qmlir.workflows.timing import Times
+from qmlir.extensions.report.timing import Times
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,13 @@ import qmlir
 from benchmarks.accuracy import Digits
 from benchmarks.architectures import random_inputs
 from benchmarks.models import BENCH_MODELS
+from qmlir.extensions.bench.quantizers import FORMS, PeerForm, modern
+from qmlir.extensions.bench.quantizers import quantize as quantize_by_peer
+from qmlir.extensions.report.inspection.inspecting import inspect
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.targets.runtimes import onnx_runtime
 from qmlir.targets.runtimes.packages import is_installed
-from qmlir.targets.runtimes.quantizers import FORMS, PeerForm, modern
-from qmlir.targets.runtimes.quantizers import quantize as quantize_by_peer
 from qmlir.text.printing import PrintOptions, Weights, save_module
-from qmlir.workflows.inspection.inspecting import inspect
 
 Array = npt.NDArray[Any]
 Samples = Sequence[Mapping[str, Array]]

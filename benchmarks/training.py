@@ -25,14 +25,14 @@ import qmlir
 from benchmarks.rows import BenchRow, add_output, print_rows
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.calibrators import cross_entropy
-from qmlir.arithmetic.optimizers import Optimizer, OptimizerKind
+from qmlir.extensions.training.finetuning import HeldOutFigures
+from qmlir.extensions.training.optimizers import Optimizer, OptimizerKind
+from qmlir.extensions.training.programs import TrainingPrograms
+from qmlir.extensions.training.trainable import Trainable
 from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import inputs_of
 from qmlir.specialization.inputs import function_of
-from qmlir.workflows.finetuning import HeldOutFigures
-from qmlir.workflows.training import Trainable
-from qmlir.workflows.training_programs import TrainingPrograms
 
 _POWERS = {"scheme": "symmetric_pow2", "weight_scheme": "symmetric_pow2"}
 _SETTINGS: Mapping[str, tuple[str, Mapping[str, Any], bool, float]] = {

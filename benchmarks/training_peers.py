@@ -27,9 +27,9 @@ from onnx import load_model_from_string, numpy_helper
 from benchmarks.rows import BenchRow, add_output, print_rows
 from benchmarks.training import accuracy, ready, varied
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.optimizers import cosine_share
-from qmlir.workflows.finetuning import CALIBRATION, NARROW, NARROW_RATE, RATE
-from qmlir.workflows.training_samples import parted
+from qmlir.extensions.training.finetuning import CALIBRATION, NARROW, NARROW_RATE, RATE
+from qmlir.extensions.training.optimizers import cosine_share
+from qmlir.extensions.training.samples import parted
 
 SETTINGS: Mapping[str, tuple[int, int, bool]] = {
     "W8A8, powers of two": (8, 8, True),

@@ -31,10 +31,10 @@ from benchmarks.compared import (
 )
 from benchmarks.rows import BenchRow, add_output, print_rows, ratio_row, readable, row_of
 from qmlir.arithmetic.arrays import Array
-from qmlir.targets.cpu.emitters.llvm.linkers import WASM_LINKERS
-from qmlir.targets.runtimes.quantizers import FORMS, modern
-from qmlir.targets.runtimes.quantizers import quantize as quantize_by_peer
-from qmlir.workflows.timing import Times
+from qmlir.extensions.aot.llvm.linkers import WASM_LINKERS
+from qmlir.extensions.bench.quantizers import FORMS, modern
+from qmlir.extensions.bench.quantizers import quantize as quantize_by_peer
+from qmlir.extensions.report.timing import Times
 
 TIMED = (RESNET, MOBILENET)
 PEER = "onnxruntime-web"

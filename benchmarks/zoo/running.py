@@ -25,20 +25,21 @@ import qmlir
 from benchmarks.zoo.made import Feeds, ZooModel
 from benchmarks.zoo.metrics import decibels, score
 from benchmarks.zoo.outputs import ModuleRun, PeerRun, outputs_by
+from qmlir.extensions.bench import openvino
+from qmlir.extensions.bench.openvino import OvOptions, OvSession
+from qmlir.extensions.bench.quantizers import FORMS, modern
+from qmlir.extensions.bench.quantizers import quantize as quantize_by_peer
+from qmlir.extensions.report.timing import interleaved
 from qmlir.interpreter.jobs import ShippedModule, Workers
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.reading import read_model
 from qmlir.quantization.report import coverage
-from qmlir.targets.runtimes import onnx_runtime, openvino
+from qmlir.targets.runtimes import onnx_runtime
 from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
-from qmlir.targets.runtimes.openvino import OvOptions, OvSession
 from qmlir.targets.runtimes.packages import TITLES, is_installed
-from qmlir.targets.runtimes.quantizers import FORMS, modern
-from qmlir.targets.runtimes.quantizers import quantize as quantize_by_peer
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.workflows.quantized import Quantized
 from qmlir.workflows.quantizing import quantize
-from qmlir.workflows.timing import interleaved
 from qmlir.workflows.workers import Cluster, workers_of
 
 Array = npt.NDArray[Any]

@@ -11,13 +11,13 @@ from qmlir import registry
 from qmlir.ir import interfaces
 from qmlir.pipelines import PIPELINES
 from qmlir.registry.contribution import BREAKS, FIELDS, INTERFACE, RowForm
-from qmlir.registry.package import GROUPS, WITHOUT_VARIABLE
+from qmlir.registry.package import GROUPS, THE_TREE, WITHOUT_VARIABLE
 
 _TEXT = f"""\
 What a package can add, and where. The tree adds its own parts in the same way. [Extending](../extending/index.md) has
 examples. `qmlir-opt --list-packages` and `qmlir doctor` list installed packages; `--load-plugin` loads a package that
 is not installed for one run. A package that does not load is ignored with a warning. `{WITHOUT_VARIABLE}=name,…`
-ignores the packages that it names."""
+ignores the packages and the extensions of qmlir that it names."""
 
 _CLASHES = """\
 The first owner of a name keeps it: the tree, xDSL, packages in the order of their names, plug-ins of the run. A later
@@ -64,7 +64,7 @@ def _points() -> Iterator[tuple[str, str, str]]:
 
 
 def _named(field: str) -> str:
-    return codes(dict.fromkeys(name for name, _ in registry.TREE.rows(field)))
+    return codes(dict.fromkeys(name for name, _ in THE_TREE.rows(field)))
 
 
 def page() -> str:

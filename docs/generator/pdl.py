@@ -2,8 +2,9 @@
 
 from docs.generator.markdown import GENERATED, code, summary, table
 from qmlir import registry
-from qmlir.pdl.matching import COMMUTATIVE
-from qmlir.pdl.natives import Role, native_functions
+from qmlir.extensions.pdl.matching import COMMUTATIVE
+from qmlir.extensions.pdl.natives import Role, native_functions
+from qmlir.registry.package import THE_TREE
 
 _INTRODUCTION = """\
 A PDL file holds patterns as text: what to match in a module of any dialects, and what replaces it. `apply-pdl`
@@ -37,7 +38,7 @@ _OWN = """\
 
 A package adds functions as tables from name to function, `pdl.constraints` and `pdl.rewrites` of its
 `Contribution.tables`. The annotations give its signature: `Operation`, `SSAValue`, `Typed` (the type
-of a value, or a type; `qmlir.pdl.natives`), `Attribute`, `TypeAttribute`, and `int`, `float`, `str`, `bool`,
+of a value, or a type; `qmlir.extensions.pdl.natives`), `Attribute`, `TypeAttribute`, and `int`, `float`, `str`, `bool`,
 `tuple[int, ...]`, `tuple[str, ...]` for the content of an attribute. A constraint returns whether it holds, or a result
 or `None`; it does not hold of an attribute with another content. An exception is an error at the line of the
 pattern."""
@@ -50,7 +51,7 @@ def _functions(role: Role) -> str:
     if role is Role.CONSTRAINT:
         said = "The first two operands of these operations of the pattern may be exchanged."
         parts.append(table(("constraint", "what it asks"), [(code(f"{COMMUTATIVE}(ops…: operation)"), said)]).rstrip())
-    for row in registry.TREE.tables[f"pdl.{role}s"]:
+    for row in (row for name, row in THE_TREE.rows("tables") if name == f"pdl.{role}s"):
         subject = row.partition(":")[0].rpartition(".")[2]
         there = native_functions(role)
         rows = [(code(str(there[name])), summary(there[name].function)) for name in registry.load(row)]

@@ -17,25 +17,25 @@ from typing import Any, get_args, is_typeddict
 
 import qmlir
 from docs.generator.markdown import GENERATED, block, code, documentation
+from qmlir.extensions.aot.ahead import Emitted
+from qmlir.extensions.report.inspection.explanation import Explanation
+from qmlir.extensions.report.inspection.layers import Inspection, LayerSummary
+from qmlir.extensions.report.reporting.model import Figure, Finding, Report, ReportNode
+from qmlir.extensions.search.searching import SearchResult, SearchStep
+from qmlir.extensions.search.tuning import FoundKernel, TuneResult
+from qmlir.extensions.training.finetuning import Finetuned, HeldOutFigures
+from qmlir.extensions.training.trainable import Trainable
 from qmlir.quantization.report import Computed, Coverage, LayerGain, WidenedValues
 from qmlir.quantization.settings import setting_rows
-from qmlir.targets.cpu.emitters.ahead import Emitted
 from qmlir.targets.cpu.timing import KernelTime
 from qmlir.targets.heterogeneous import HybridProgram
 from qmlir.targets.partitioning.report import Crossing, PartitionReport, PartReport, Stay
 from qmlir.workflows.agreement import OutputValidation
 from qmlir.workflows.comparison.compare import Comparison, OutputComparison, ValueComparison
-from qmlir.workflows.finetuning import Finetuned, HeldOutFigures
-from qmlir.workflows.inspection.explanation import Explanation
-from qmlir.workflows.inspection.layers import Inspection, LayerSummary
 from qmlir.workflows.partitioning import Partitioned
 from qmlir.workflows.quantized import Quantized
 from qmlir.workflows.recovery import Remedies, Repair, Tried
-from qmlir.workflows.reporting.model import Figure, Finding, Report, ReportNode
-from qmlir.workflows.searching import SearchResult, SearchStep
 from qmlir.workflows.summary import QuantizationSummary
-from qmlir.workflows.training import Trainable
-from qmlir.workflows.tuning import FoundKernel, TuneResult
 from qmlir.workflows.validating import Cause, Validation
 
 GROUPS: Mapping[str, Sequence[str]] = {

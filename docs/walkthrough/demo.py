@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from docs.walkthrough.descending import descend
 from qmlir import compile, interpret, load, report
+from qmlir.extensions.report.timing import Times, interleaved
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.differences import difference_of
 from qmlir.ir.diagnostics import text_error, without_remarks
@@ -36,7 +37,6 @@ from qmlir.tools.stdio import Streams
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.quantizing import Quantized, quantize
 from qmlir.workflows.summary import weight_bytes
-from qmlir.workflows.timing import Times, interleaved
 
 MODEL = "docs/examples/digits_cnn.onnx"
 SAMPLES = "docs/examples/digits_samples.npz"

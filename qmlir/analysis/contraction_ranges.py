@@ -13,9 +13,8 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from qmlir.analysis.intervals import Interval, constant_elements, range_of_array, range_of_type, signed, times, unsigned
-from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.arithmetic.exact_sums import limits_of_sums
-from qmlir.arithmetic.weight_rounding import NEIGHBOURS, REACH
 from qmlir.dialects.kernel.attributes import LayoutAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp
 from qmlir.dialects.kernel.ops import YieldOp, shaped
@@ -24,6 +23,15 @@ from qmlir.dialects.kernel.variants import Variant, WeightLayout
 from qmlir.dialects.kernel.winograd import F2, KERNEL_SIZE, Algorithm, Matrix, WinogradOp, transformed
 from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.text.elements import integers_of
+
+LARGEST_INPUT = 255
+"""What is read of the data at most: bytes without a sign."""
+
+NEIGHBOURS = 2
+"""The products that one instruction adds."""
+
+REACH = integer_limits(16)[1] // LARGEST_INPUT
+"""What the weights of one sign in a sum may add up to: 128, as 255 * 128 is 32640, and 255 * 129 is 32895."""
 
 # Products of a matrix whose terms are cut into blocks, each with scales of its own.
 

@@ -180,7 +180,7 @@ FIELDS: Mapping[str, Room] = {
     ),
     "forms": Room(
         RowForm.NAMES,
-        "output format to its `AheadForm` (`qmlir/targets/cpu/emitters/ahead.py`), the files of a program that runs "
+        "output format to its `AheadForm` (`qmlir/extensions/aot/ahead.py`), the files of a program that runs "
         "without Python, which `--emit <name>` selects",
     ),
     "importers": Room(RowForm.ROWS, "tables from ONNX operator, `Relu` or `com.example::Relu`, to its importer"),

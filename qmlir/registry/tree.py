@@ -19,7 +19,6 @@ DIALECTS: Mapping[str, str] = {
 }
 
 PASSES: Mapping[str, str] = {
-    "apply-pdl": "qmlir.passes.general.apply_pdl:ApplyPdl",
     "calib-apply-profile": "qmlir.passes.profiled.calib_apply_profile:CalibApplyProfile",
     "calib-attach-records": "qmlir.passes.profiled.calib_attach_records:CalibAttachRecords",
     "calib-insert-observers": "qmlir.passes.profiled.calib_insert_observers:CalibInsertObservers",
@@ -155,16 +154,6 @@ TREE = Contribution(
             "qmlir.specialization.padding.shapes:RULES",
             "qmlir.specialization.padding.windows:RULES",
         ),
-        "pdl.constraints": (
-            "qmlir.pdl.functions.graph:CONSTRAINTS",
-            "qmlir.pdl.functions.graph:PROVENANCE_CONSTRAINTS",
-            "qmlir.pdl.functions.quantized_types:CONSTRAINTS",
-        ),
-        "pdl.rewrites": (
-            "qmlir.pdl.functions.graph:REWRITES",
-            "qmlir.pdl.functions.graph:PROVENANCE_REWRITES",
-            "qmlir.pdl.functions.quantized_types:REWRITES",
-        ),
     },
     calibrators={
         "min_max": "qmlir.arithmetic.calibrators:min_max",
@@ -186,10 +175,6 @@ TREE = Contribution(
         "IMPORTERS",
         "dynamic",
         "machine_learning",
-        "microsoft",
-        "microsoft_attention",
-        "microsoft_fused",
-        "microsoft_layers",
         "text",
     ),
     exporters=(*_onnx_rows("EXPORTERS", "calibration"), "qmlir.onnx.islands:EXPORTERS"),
@@ -200,7 +185,6 @@ TREE = Contribution(
         "run": "qmlir.tools.commands.run:RUN",
         "profile": "qmlir.tools.commands.profile:PROFILE",
         "compare": "qmlir.tools.commands.compare:COMPARE",
-        "bench": "qmlir.tools.commands.bench:BENCH",
         "partition": "qmlir.tools.commands.partition:PARTITION",
         "new-dialect": "qmlir.tools.commands.new_dialect:NEW_DIALECT",
         "doctor": "qmlir.tools.commands.doctor:DOCTOR",
@@ -213,7 +197,6 @@ TREE = Contribution(
         "run": "run a model, module or program",
         "profile": "record the value ranges of a model on samples",
         "compare": "compare two models layer by layer",
-        "bench": "benchmark a model against other runtimes",
         "partition": "partition a quantized model among devices",
         "new-dialect": "create a package for a new dialect, with tests and CI",
         "doctor": "check the installation and the CPU",
@@ -275,8 +258,11 @@ TREE = Contribution(
 
 EXTENSIONS: Mapping[str, str] = {
     "aot": "qmlir.extensions.aot:CONTRIBUTION",
+    "bench": "qmlir.extensions.bench:CONTRIBUTION",
     "cluster": "qmlir.extensions.cluster:CONTRIBUTION",
     "lsp": "qmlir.extensions.lsp:CONTRIBUTION",
+    "microsoft": "qmlir.extensions.microsoft:CONTRIBUTION",
+    "pdl": "qmlir.extensions.pdl:CONTRIBUTION",
     "recovery": "qmlir.extensions.recovery:CONTRIBUTION",
     "report": "qmlir.extensions.report:CONTRIBUTION",
     "search": "qmlir.extensions.search:CONTRIBUTION",

@@ -3,7 +3,6 @@ from typing import TYPE_CHECKING
 from qmlir.lazy import attached
 
 if TYPE_CHECKING:
-    from qmlir.passes.general.apply_pdl import ApplyPdl as ApplyPdl
     from qmlir.pipelines import PIPELINES as PIPELINES
     from qmlir.tools.command_runner import run_command as run_command
     from qmlir.tools.irdl import load_irdl as load_irdl

@@ -38,7 +38,7 @@ from qmlir.passmanager.instrumentation import (
     pipeline_of_reproducer,
 )
 from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import Pipeline, parse_pipeline
+from qmlir.passmanager.pipeline import Pipeline, make_pass, parse_pipeline
 from qmlir.passmanager.verification import (
     Bisection,
     Executor,
@@ -56,6 +56,8 @@ from qmlir.text.writing import write_file
 from qmlir.tools.command import guarded
 from qmlir.tools.options import build_argument_parser, parse_arguments
 from qmlir.tools.stdio import Streams, console, main_with
+
+_APPLY_PDL = "apply-pdl"
 
 
 def _version() -> str:
@@ -154,7 +156,10 @@ class _Driver:
             pipeline.check_writes_nothing("a reproducer")
         if not self.args.pdl_file:
             return pipeline
-        return Pipeline((tools.ApplyPdl(file=tuple(self.args.pdl_file)), *pipeline.steps))
+        passes = self.environment.passes
+        if _APPLY_PDL not in passes:
+            raise text_error(f"--pdl-file: unknown pass '{_APPLY_PDL}'; the extension 'pdl' is left out")
+        return Pipeline((make_pass(passes, _APPLY_PDL, {"file": tuple(self.args.pdl_file)}), *pipeline.steps))
 
     def _run_chunk(self, chunk: Chunk, filename: str, pipeline: Pipeline) -> tuple[ModuleOp | None, bool]:
         """The module after the passes, and whether all went as it should."""

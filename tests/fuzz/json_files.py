@@ -14,16 +14,16 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import qmlir
+from qmlir.extensions.search.measurements import Measurements
+from qmlir.extensions.search.schedules import TunedKernel, Tuning, tuning_text
 from qmlir.targets.cpu import cache as program_cache
 from qmlir.targets.cpu.saved import cards_in
-from qmlir.targets.cpu.scheduled.schedule import TunedKernel, Tuning, tuning_text
 from qmlir.text.data import JsonValue
 from qmlir.text.files import INTERRUPTED
 from qmlir.text.writing import LIST, Derived, _List, check_whole  # pyright: ignore[reportPrivateUsage]
 from qmlir.tools import qmlir_cli
 from qmlir.tools.commands.compile import about
 from qmlir.workflows.folder import QuantizedFolder
-from qmlir.workflows.measurements import Measurements
 from tests.fuzz.damage import damage_json
 from tests.fuzz.frame import Kind, Outcome, run_reader, run_tool
 

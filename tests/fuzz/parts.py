@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.zoo import outputs
-from qmlir.arithmetic.optimizers import Optimizer, OptimizerKind
 from qmlir.arithmetic.statistics import Statistics
+from qmlir.extensions.training.finetuning import HeldOutFigures, _State  # pyright: ignore[reportPrivateUsage]
+from qmlir.extensions.training.optimizers import Optimizer, OptimizerKind
 from qmlir.interpreter.jobs import read_part, write_part
 from qmlir.interpreter.observers import RunFigures
 from qmlir.interpreter.profile_parts import ProfilePart
-from qmlir.workflows.finetuning import HeldOutFigures, _State  # pyright: ignore[reportPrivateUsage]
 from tests.fuzz.damage import damage_bytes, damage_json
 from tests.fuzz.frame import Kind, Outcome, run_reader
 

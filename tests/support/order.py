@@ -8,8 +8,8 @@ import pytest
 TESTS = Path(__file__).resolve().parents[1]
 
 LONGEST = (
-    "unit/workflows/test_training_programs.py",
-    "unit/workflows/test_training.py",
+    "unit/extensions/training/test_programs.py",
+    "unit/extensions/training/test_trainable.py",
     "unit/test_docs.py",
     "levels/test_levels.py",
     "conformance/test_compiled.py",

@@ -12,13 +12,11 @@ from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.quant.evaluate import dequantize
 from qmlir.dialects.quant.evaluate import quantize as to_codes
+from qmlir.extensions.recovery.repairing import EFFORTS
+from qmlir.extensions.recovery.rounded_weights import RoundedWeight
 from qmlir.quantization.settings import QuantizeSettings
-from qmlir.quantization.weights import RoundedWeight
 from qmlir.workflows.calibrated import stages_of
 from qmlir.workflows.profiling import profile
-from qmlir.workflows.repairing import (
-    EFFORTS,
-)
 
 
 def two_layers(bias: str = "b", last: str = "v") -> ModuleOp:

@@ -1,9 +1,8 @@
 """Reports for tests: hand-made ones, of any size, with names that would break a page that took them for markup."""
 
-from qmlir.quantization.report import LayerGain
-from qmlir.workflows.inspection.values import ParameterInfo
-from qmlir.workflows.reporting.layout import layout
-from qmlir.workflows.reporting.model import (
+from qmlir.extensions.report.inspection.values import ParameterInfo
+from qmlir.extensions.report.reporting.layout import layout
+from qmlir.extensions.report.reporting.model import (
     ChannelWeights,
     Edge,
     ErrorFigures,
@@ -15,6 +14,7 @@ from qmlir.workflows.reporting.model import (
     ReportNode,
     WarningLevel,
 )
+from qmlir.quantization.report import LayerGain
 
 EVIL = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 2'>\u2028&lt;"
 """A node's name that tries everything."""

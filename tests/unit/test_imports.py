@@ -155,7 +155,7 @@ def test_what_is_imported_is_declared() -> None:
     assert undeclared == {}
     assert needed <= used.keys()
     peers = {str(path.relative_to(ROOT / "qmlir").parent) for name in optional & used.keys() for path in used[name]}
-    assert peers <= {"targets/runtimes", "tools", "tools/lsp"}  # the product goes without
+    assert peers <= {"targets/runtimes", "extensions/bench", "extensions/lsp"}  # the product goes without
     assert {path.name for name in images for path in used[name]} == {"images.py"}
     assert {path.name for name in torch for path in used[name]} == {"torch.py"}
     where = {path.relative_to(ROOT / "qmlir").as_posix() for name in cluster & used.keys() for path in used[name]}
@@ -166,7 +166,7 @@ def test_what_is_imported_is_declared() -> None:
 def test_torch_is_asked_for_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(util, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"^qmlir.torch requires PyTorch; run pip install 'qmlir\[torch\]'$"):
-        runpy.run_path(str(ROOT / "qmlir" / "torch.py"))
+        runpy.run_path(str(ROOT / "qmlir" / "extensions" / "training" / "torch.py"))
 
 
 def test_start_up_loads_no_dialect_and_no_pass() -> None:

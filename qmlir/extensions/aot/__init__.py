@@ -4,13 +4,13 @@ from qmlir.registry.contribution import INTERFACE, Contribution
 
 CONTRIBUTION = Contribution(
     forms={
-        "c": "qmlir.targets.cpu.emitters.c.emit:C",
-        "object": "qmlir.targets.cpu.emitters.llvm.forms:OBJECT",
-        "static": "qmlir.targets.cpu.emitters.llvm.forms:STATIC",
-        "shared": "qmlir.targets.cpu.emitters.llvm.forms:SHARED",
-        "wasm": "qmlir.targets.cpu.emitters.llvm.wasm:WASM",
+        "c": "qmlir.extensions.aot.c.emit:C",
+        "object": "qmlir.extensions.aot.llvm.forms:OBJECT",
+        "static": "qmlir.extensions.aot.llvm.forms:STATIC",
+        "shared": "qmlir.extensions.aot.llvm.forms:SHARED",
+        "wasm": "qmlir.extensions.aot.llvm.wasm:WASM",
     },
     services={"emission": "qmlir.extensions.aot.command:EMISSION"},
-    api={"emit": "qmlir.workflows.emitting:emit"},
+    api={"emit": "qmlir.extensions.aot.emit:emit"},
     built_for=INTERFACE,
 )

@@ -5,19 +5,19 @@ import time
 from pathlib import Path
 from typing import Any
 
+from qmlir.extensions.aot.ahead import form_named, form_names, machine_forms
+from qmlir.extensions.aot.emitting import emit, isa_of_text
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.specialization.inputs import function_of
-from qmlir.targets.cpu.emitters.ahead import form_named, form_names, machine_forms
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM as EMIT_PROGRAM
 from qmlir.targets.cpu.emitters.card import with_digest
 from qmlir.targets.cpu.emitters.emitter import NUMBA
 from qmlir.targets.cpu.emitters.ports import checked_name
-from qmlir.targets.cpu.emitting import emit, isa_of_text
 from qmlir.text.writing import folder_result
 from qmlir.tools.arguments import import_settings, load_model
 from qmlir.tools.command_runner import Session
-from qmlir.tools.commands.compile import Emission, about, check_sizes
-from qmlir.tools.sizes import shapes_text, with_one_sample
+from qmlir.tools.commands.compile import EmissionService, about, check_sizes
+from qmlir.tools.models import shapes_text, with_one_sample
 from qmlir.workflows.folder import check_new_folder
 
 
@@ -58,7 +58,7 @@ def _check_emission(arguments: argparse.Namespace) -> None:
 
 
 class FormatEmission:
-    """The service `emission` (`qmlir.tools.commands.compile.Emission`)."""
+    """The service `emission` (`qmlir.tools.commands.compile.EmissionService`)."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add `--emit` and the options of its formats."""
@@ -119,4 +119,4 @@ class FormatEmission:
         return 0
 
 
-EMISSION: Emission = FormatEmission()
+EMISSION: EmissionService = FormatEmission()

@@ -4,15 +4,15 @@ from qmlir.registry.contribution import INTERFACE, Contribution
 
 CONTRIBUTION = Contribution(
     passes={
-        "nn-equalize": "qmlir.passes.primitive.nn_equalize:NnEqualize",
-        "quant-correct-bias": "qmlir.passes.quantized.quant_correct_bias:QuantCorrectBias",
-        "quant-gptq": "qmlir.passes.quantized.quant_gptq:QuantGptq",
-        "quant-restore-weights": "qmlir.passes.quantized.quant_restore_weights:QuantRestoreWeights",
-        "quant-round": "qmlir.passes.quantized.quant_round:QuantRound",
-        "quant-search-scales": "qmlir.passes.quantized.quant_search_scales:QuantSearchScales",
-        "quant-shorten-sums": "qmlir.passes.quantized.quant_shorten_sums:QuantShortenSums",
+        "nn-equalize": "qmlir.extensions.recovery.nn_equalize:NnEqualize",
+        "quant-correct-bias": "qmlir.extensions.recovery.quant_correct_bias:QuantCorrectBias",
+        "quant-gptq": "qmlir.extensions.recovery.quant_gptq:QuantGptq",
+        "quant-restore-weights": "qmlir.extensions.recovery.quant_restore_weights:QuantRestoreWeights",
+        "quant-round": "qmlir.extensions.recovery.quant_round:QuantRound",
+        "quant-search-scales": "qmlir.extensions.recovery.quant_search_scales:QuantSearchScales",
+        "quant-shorten-sums": "qmlir.extensions.recovery.quant_shorten_sums:QuantShortenSums",
     },
-    efforts=("qmlir.workflows.repairing:EFFORTS",),
-    services={"recovery": "qmlir.workflows.repairing:RECOVERY"},
+    efforts=("qmlir.extensions.recovery.repairing:EFFORTS",),
+    services={"recovery": "qmlir.extensions.recovery.repairing:RECOVERY"},
     built_for=INTERFACE,
 )

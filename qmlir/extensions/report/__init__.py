@@ -4,9 +4,9 @@ from qmlir.registry.contribution import INTERFACE, Contribution
 
 CONTRIBUTION = Contribution(
     commands={
-        "inspect": "qmlir.tools.commands.inspect:INSPECT",
-        "explain": "qmlir.tools.commands.explain:EXPLAIN",
-        "report": "qmlir.tools.commands.report:REPORT",
+        "inspect": "qmlir.extensions.report.inspect_command:INSPECT",
+        "explain": "qmlir.extensions.report.explain_command:EXPLAIN",
+        "report": "qmlir.extensions.report.report_command:REPORT",
     },
     command_help={
         "inspect": "show the layers, types, multiply-adds and sizes of a model",
@@ -14,11 +14,11 @@ CONTRIBUTION = Contribution(
         "report": "write an HTML report on the quantization of a model",
     },
     api={
-        "explain": "qmlir.workflows.explaining:explain",
-        "inspect": "qmlir.workflows.inspection.inspecting:inspect",
-        "report": "qmlir.workflows.reporting.making:report",
-        "load_ipython_extension": "qmlir.workflows.reporting.notebook:load_ipython_extension",
-        "unload_ipython_extension": "qmlir.workflows.reporting.notebook:unload_ipython_extension",
+        "explain": "qmlir.extensions.report.explaining:explain",
+        "inspect": "qmlir.extensions.report.inspection.inspecting:inspect",
+        "report": "qmlir.extensions.report.reporting.making:report",
+        "load_ipython_extension": "qmlir.extensions.report.reporting.notebook:load_ipython_extension",
+        "unload_ipython_extension": "qmlir.extensions.report.reporting.notebook:unload_ipython_extension",
     },
     built_for=INTERFACE,
 )

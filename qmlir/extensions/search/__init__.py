@@ -4,20 +4,20 @@ from qmlir.registry.contribution import INTERFACE, Contribution
 
 CONTRIBUTION = Contribution(
     services={
-        "schedule_choices": "qmlir.targets.cpu.scheduled.schedule:schedule_choices",
-        "tuned_schedules": "qmlir.targets.cpu.tuned:tuned_for",
+        "schedule_choices": "qmlir.extensions.search.schedules:schedule_choices",
+        "tuned_schedules": "qmlir.extensions.search.tuned:tuned_for",
     },
     commands={
-        "search": "qmlir.tools.commands.search:SEARCH",
-        "tune": "qmlir.tools.commands.tune:TUNE",
+        "search": "qmlir.extensions.search.search_command:SEARCH",
+        "tune": "qmlir.extensions.search.tune_command:TUNE",
     },
     command_help={
         "search": "find a bit width for each layer (mixed precision)",
         "tune": "search for faster kernels for this machine",
     },
     api={
-        "search": "qmlir.workflows.searching:search",
-        "tune": "qmlir.workflows.tuning:tune",
+        "search": "qmlir.extensions.search.searching:search",
+        "tune": "qmlir.extensions.search.tuning:tune",
     },
     built_for=INTERFACE,
 )

@@ -4,21 +4,21 @@ from qmlir.registry.contribution import INTERFACE, Contribution
 
 CONTRIBUTION = Contribution(
     passes={
-        "nn-gradient": "qmlir.passes.primitive.nn_gradient:NnGradient",
-        "quant-simulate": "qmlir.passes.quantized.quant_simulate:QuantSimulate",
+        "nn-gradient": "qmlir.extensions.training.nn_gradient:NnGradient",
+        "quant-simulate": "qmlir.extensions.training.quant_simulate:QuantSimulate",
     },
-    pipelines={"gradient": "qmlir.workflows.differentiating:GRADIENT"},
-    importers=("qmlir.onnx.operators.training:IMPORTERS",),
+    pipelines={"gradient": "qmlir.extensions.training.differentiating:GRADIENT"},
+    importers=("qmlir.extensions.training.onnx_operators:IMPORTERS",),
     commands={
-        "finetune": "qmlir.tools.commands.finetune:FINETUNE",
+        "finetune": "qmlir.extensions.training.finetune_command:FINETUNE",
     },
     command_help={
         "finetune": "train a quantized model, with or without labels",
     },
     api={
-        "finetune": "qmlir.workflows.finetuning:finetune",
-        "trainable": "qmlir.workflows.training:trainable",
-        "gradient": "qmlir.workflows.differentiating:gradient",
+        "finetune": "qmlir.extensions.training.finetuning:finetune",
+        "trainable": "qmlir.extensions.training.trainable:trainable",
+        "gradient": "qmlir.extensions.training.differentiating:gradient",
     },
     built_for=INTERFACE,
 )

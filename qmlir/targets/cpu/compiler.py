@@ -45,7 +45,7 @@ from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, ProgramCard
 from qmlir.targets.cpu.emitters.elements import unfilled_bits
 from qmlir.targets.cpu.emitters.emitter import NUMBA, checked_emitter, emitter_named
 from qmlir.targets.cpu.emitters.llvm.target import check_named_processor
-from qmlir.targets.cpu.emitting import as_main
+from qmlir.targets.cpu.entry_point import as_main
 from qmlir.targets.cpu.host import host_isa, resolved_isa, runs_here
 from qmlir.targets.cpu.length_buckets import (
     Lengths,

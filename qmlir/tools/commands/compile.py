@@ -79,7 +79,7 @@ def _check_known(card: ProgramCard) -> None:
         raise text_error(f"the shapes of part '{unknown[0]}' are not known at compile time")
 
 
-class Emission(Protocol):
+class EmissionService(Protocol):
     """The service `emission`: programs without Python, which `--emit` writes."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -95,7 +95,7 @@ class Emission(Protocol):
         ...
 
 
-def _emission() -> Emission | None:
+def _emission() -> EmissionService | None:
     return registry.service("emission")
 
 

@@ -6,7 +6,6 @@ They are written by themselves, or with the model, lowered as `qmlir quantize` l
 import argparse
 from pathlib import Path
 
-from qmlir import profile
 from qmlir.environment import default_environment
 from qmlir.ir.verification import verify
 from qmlir.onnx.filenames import ONNX_SUFFIXES
@@ -18,6 +17,7 @@ from qmlir.text.writing import check_file
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, data_in, import_settings, load_model
 from qmlir.tools.command_runner import Command, Session
 from qmlir.workflows.exporting import export_onnx
+from qmlir.workflows.profiling import profile
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

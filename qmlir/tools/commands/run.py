@@ -12,7 +12,6 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from qmlir import interpret
 from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.interpreter import Interpreter
@@ -27,6 +26,7 @@ from qmlir.text.writing import write_file
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model
 from qmlir.tools.command_runner import Command, Session
 from qmlir.tools.stdio import UsageError
+from qmlir.workflows.running import interpret
 
 ENGINES = ("interpreter", "compiled")
 """The engines that can run a module."""

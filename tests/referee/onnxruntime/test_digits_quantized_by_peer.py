@@ -17,8 +17,8 @@ import pytest
 from onnx import ModelProto, helper
 
 import qmlir
+from qmlir.extensions.bench.quantizers import FORMS, PeerForm, modern, quantize
 from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
-from qmlir.targets.runtimes.quantizers import FORMS, PeerForm, modern, quantize
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
 from tests.referee.onnxruntime.test_digits import MODELS, digits_input
 from tests.support.unsigned_twins import run_exactly, unsigned_twin

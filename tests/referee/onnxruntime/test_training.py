@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
-from qmlir.targets.runtimes.quantizers import FORMS as PEER_FORMS
-from qmlir.targets.runtimes.quantizers import modern, quantize
-from qmlir.workflows.training import Trainable
+from qmlir.extensions.bench.quantizers import FORMS as PEER_FORMS
+from qmlir.extensions.bench.quantizers import modern, quantize
+from qmlir.extensions.training.trainable import Trainable
 from tests.referee.onnxruntime.exported import FORMS
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
 from tests.referee.onnxruntime.test_digits import MODELS, digits_input

@@ -1,20 +1,21 @@
 """A model in training as a module of PyTorch: its integers, its gradients, and what PyTorch does with it."""
 
+import importlib
 from typing import Any
 
 import numpy as np
 import pytest
 
 import qmlir
+from qmlir.extensions.training.trainable import Trainable
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.signature import inputs_of
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
-from qmlir.workflows.training import Trainable
 from tests.support.nets import Net
 
 torch: Any = pytest.importorskip("torch", reason="needs torch: pip install -e '.[torch]'")
-doors: Any = pytest.importorskip("qmlir.torch")
+doors: Any = importlib.import_module("qmlir.torch")
 
 RANDOM = np.random.default_rng(3)
 IMAGES = RANDOM.standard_normal((6, 2, 6, 6)).astype(np.float32)

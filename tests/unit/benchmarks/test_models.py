@@ -16,11 +16,11 @@ from benchmarks.contest import BARS, GAIN_BARS, ratio_rows
 from benchmarks.models import BENCH_MODELS, convnet, detector, encoder, lstm, mlp, mobilenet_v2, speech, vision
 from benchmarks.starts import STARTED
 from benchmarks.subjects import FLOAT, INT8, PEER_FORMS
+from qmlir.extensions.bench.quantizers import FORMS, OPSET
+from qmlir.extensions.report.inspection.inspecting import inspect
+from qmlir.extensions.report.timing import Times
 from qmlir.targets.runtimes import onnx_runtime
 from qmlir.targets.runtimes.packages import is_installed
-from qmlir.targets.runtimes.quantizers import FORMS, OPSET
-from qmlir.workflows.inspection.inspecting import inspect
-from qmlir.workflows.timing import Times
 
 OWN = {
     "mlp": mlp,

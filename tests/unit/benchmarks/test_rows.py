@@ -23,7 +23,7 @@ from benchmarks.rows import (
     write_results,
 )  # fmt: skip
 from docs.generator.results import Fact, read_measurement
-from qmlir.workflows.timing import Times, interleaved
+from qmlir.extensions.report.timing import Times, interleaved
 
 HEAD = {"processor": "P", "versions": {"numpy": "2"}}
 ROWS = [

@@ -19,10 +19,10 @@ import qmlir
 from qmlir.dialects.nn.attention.ops import AttentionOp
 from qmlir.dialects.nn.softmax.ops import SoftmaxOp
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.extensions.report.inspection.explaining import explain_node
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler
 from qmlir.quantization.report import coverage
-from qmlir.workflows.inspection.explaining import explain_node
 from qmlir.workflows.quantizing import Quantized, quantize
 
 SAMPLES, LENGTH, WIDTH = 12, 8, 16

@@ -8,13 +8,13 @@ import pytest
 
 import qmlir
 from qmlir.environment import default_environment
+from qmlir.extensions.search.measurements import Measurements
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.targets.cpu.saved import is_program
 from qmlir.text.files import is_file_name, read_given, read_json, read_regular
 from qmlir.text.parsing import parse_module
 from qmlir.workflows.folder import SUMMARY, QuantizedFolder
-from qmlir.workflows.measurements import Measurements
 
 
 def test_what_is_read(tmp_path: Path) -> None:

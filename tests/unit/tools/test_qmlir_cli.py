@@ -1,12 +1,14 @@
 """`qmlir`: the table of commands, the help without the compiler, exit codes as they are documented."""
 
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import qmlir.extensions
 from qmlir.tools import commands, qmlir_cli
 from qmlir.tools.command_runner import build_parser, command_of
 from qmlir.tools.subcommands import Subcommand
@@ -23,13 +25,17 @@ def run(*words: str) -> tuple[int, str, str]:
 def test_a_row_for_each_file() -> None:
     folder = Path(commands.__file__).parent
     files = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    extensions = Path(qmlir.extensions.__file__).parent
+    files |= {path.stem.removesuffix("_command") for path in extensions.glob("*/*_command.py")}
     assert files == {row.name.replace("-", "_") for row in qmlir_cli.rows()}
     assert all(row.summary for row in qmlir_cli.rows())
 
 
 @pytest.mark.parametrize("row", qmlir_cli.rows(), ids=lambda row: row.name)
 def test_a_row_loads_the_command_of_its_file(row: Subcommand) -> None:
-    assert command_of(row).run.__module__ == f"qmlir.tools.commands.{row.name.replace('-', '_')}"
+    name = row.name.replace("-", "_")
+    module = command_of(row).run.__module__
+    assert module == f"qmlir.tools.commands.{name}" or re.fullmatch(rf"qmlir\.extensions\.\w+\.{name}_command", module)
     parser = build_parser(row)
     assert {name for action in parser._actions for name in action.option_strings} >= EVERYWHERE
     assert f"usage: qmlir {row.name}" in parser.format_help()  # and no help text breaks argparse

@@ -9,9 +9,9 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from qmlir.extensions.recovery.repairing import MOST, runs_to_repair
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.workflows.repairing import MOST, runs_to_repair
 from tests.support.nets import Net
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import qmlir
+from qmlir.extensions.training.finetuning import FinetuneLoss, FinetuneOptions
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.recipe import FACTS, effort_in, read_rules
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.targets.cpu.emitters.card import read_card
 from qmlir.text.renames import RECIPE, renamed
-from qmlir.workflows.finetuning import FinetuneLoss, FinetuneOptions
 from qmlir.workflows.folder import QuantizedFolder
 from tests.support.commands import run_command
 

@@ -24,9 +24,8 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
-from qmlir.analysis.contraction_ranges import short_sums, summed_over_blocks
+from qmlir.analysis.contraction_ranges import LARGEST_INPUT, REACH, short_sums, summed_over_blocks
 from qmlir.arithmetic.arrays import Array, integer_limits
-from qmlir.arithmetic.weight_rounding import LARGEST_INPUT, REACH
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, integer_types, unchanged

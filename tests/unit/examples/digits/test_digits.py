@@ -13,8 +13,8 @@ import qmlir
 from benchmarks.browser import chromium, served
 from examples.digits import __main__ as digits
 from examples.digits.__main__ import EXAMPLES, quantized, write
-from qmlir.targets.cpu.emitters.llvm import linkers
-from qmlir.targets.cpu.emitters.llvm.linkers import WASM_LINKERS
+from qmlir.extensions.aot.llvm import linkers
+from qmlir.extensions.aot.llvm.linkers import WASM_LINKERS
 from tests.support.chromium import needs_chromium
 
 IMAGES = 40

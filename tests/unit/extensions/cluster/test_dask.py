@@ -21,12 +21,13 @@ import pytest
 
 import qmlir
 from qmlir import registry
+from qmlir.extensions.search import budget, trials
+from qmlir.extensions.search.measurements import Measurements
+from qmlir.extensions.training.evaluating import Batch
 from qmlir.interpreter.jobs import Job, read_part, write_part
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.tools import qmlir_cli
-from qmlir.workflows import budget, quantizing, trials
-from qmlir.workflows.evaluating import Batch
-from qmlir.workflows.measurements import Measurements
+from qmlir.workflows import quantizing
 from qmlir.workflows.workers import environment, workers_of
 from tests.support.classifiers import classifier
 from tests.support.classifiers import samples as classified

@@ -2,9 +2,9 @@
 
 import pytest
 
+from qmlir.extensions.bench.sessions import PEERS, peer_of
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.runtimes import packages
-from qmlir.targets.runtimes.sessions import PEERS, peer_of
 
 
 @pytest.mark.parametrize(("package", "title"), [("onnxruntime", "ONNX Runtime"), ("openvino", "OpenVINO")])

@@ -15,11 +15,11 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from qmlir.extensions.aot.ahead import Emitted, emit_ahead, form_names
+from qmlir.extensions.aot.llvm.linkers import WASM_LINKERS
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.equivalence import fingerprint
-from qmlir.targets.cpu.emitters.ahead import Emitted, emit_ahead, form_names
 from qmlir.targets.cpu.emitters.card import CardPort, ProgramCard, read_card
-from qmlir.targets.cpu.emitters.llvm.linkers import WASM_LINKERS
 from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.lowering import lowered

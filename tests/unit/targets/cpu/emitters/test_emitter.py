@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir import registry
+from qmlir.extensions.aot.ahead import AheadForm
+from qmlir.extensions.aot.c.emit import emit_c
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.registry import Contribution
-from qmlir.targets.cpu.emitters.ahead import AheadForm
-from qmlir.targets.cpu.emitters.c.emit import emit_c
 from qmlir.targets.cpu.emitters.card import ProgramCard, WrittenFiles
 from qmlir.targets.cpu.emitters.emitter import CodeEmitter
 from qmlir.targets.cpu.emitters.ports import EntryPoint

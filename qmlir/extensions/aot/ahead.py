@@ -1,0 +1,160 @@
+"""Output formats of programs that run without Python, one row of `Contribution.forms` each, and the files written.
+
+A form makes files of a module of loops. Those that C calls have the same header, so that a caller may exchange one for
+another; all of them have a card (`emitters/card.py`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir import registry
+from qmlir.extensions.aot.header import header_text
+from qmlir.ir.diagnostics import text_error, unknown
+from qmlir.targets.cpu.emitters.card import Contents, ProgramCard, WrittenFiles, card_of
+from qmlir.targets.cpu.emitters.llvm.target import code_target
+from qmlir.targets.cpu.emitters.machine import AheadMachine
+from qmlir.targets.cpu.emitters.ports import EntryPoint, checked_name
+from qmlir.targets.cpu.emitters.program import program_of
+from qmlir.text.files import access, note_sources, path_of
+from qmlir.text.tables import Readable, bytes_text
+from qmlir.text.writing import folder_result
+
+
+@dataclass(frozen=True)
+class AheadForm:
+    """What a program is written as: `write` gives the files beside the header; `isa` is what loops are made for, the
+    best one of the machine where it is empty. `triple` and `features` are those of it where nothing is said."""
+
+    summary: str
+    isa: str
+    write: Callable[[EntryPoint], WrittenFiles]
+    emitter: str = "llvm"
+    triple: str = ""
+    features: str = ""
+    has_header: bool = True
+
+    @property
+    def is_for_machine(self) -> bool:
+        """Whether it is the code of one machine, which is chosen, or a text for all of them."""
+        return not self.isa
+
+    def target_text(self, machine: AheadMachine) -> str:
+        """The machine for a reader."""
+        if not self.is_for_machine:
+            return f"any machine, made for {machine.cpu}" if machine.cpu else "any machine"
+        target = code_target(machine)
+        return " ".join(each for each in (target.triple, target.cpu, target.features) if each)
+
+    def machine_for(self, triple: str = "", cpu: str = "", features: str = "") -> AheadMachine:
+        """The machine that is asked for; features are added to its own."""
+        return AheadMachine(triple or self.triple, cpu, ",".join(each for each in (self.features, features) if each))
+
+
+def form_names() -> tuple[str, ...]:
+    """Return the names of all output formats, those of the tree first."""
+    return tuple(registry.named("forms"))
+
+
+def form_named(name: str) -> AheadForm:
+    """Return the output format `name`. Raises `DiagnosticError` if it is unknown or does not load."""
+    if name not in form_names():
+        raise text_error(unknown("output format", name, form_names()))
+    return registry.named("forms")[name].load(AheadForm)
+
+
+def machine_forms() -> str:
+    """Return the names of the output formats that consist of machine code."""
+    return ", ".join(name for name in form_names() if form_named(name).is_for_machine)
+
+
+class Emitted(Readable):
+    """The files of an emitted program.
+
+    `files` maps each name to its contents, text or bytes. `card` is the manifest, which is one of the files.
+    """
+
+    def __init__(self, card: ProgramCard, files: Mapping[str, Contents]) -> None:
+        self.card = card
+        self.files = files
+
+    @property
+    def form(self) -> str:
+        """The output format, such as `c`."""
+        return self.card.form
+
+    @property
+    def name(self) -> str:
+        """The prefix of the files and functions."""
+        return self.card.name
+
+    def text(self) -> str:
+        """List the files.
+
+        Returns:
+            The name and the size of each file.
+        """
+        rows = (f"  {name}: {bytes_text(len(contents))}" for name, contents in self.files.items())
+        return "\n".join([f"{self.name} as {self.form}", *rows])
+
+    def write(self, folder: Path) -> None:
+        """Write the files into a folder without the checks of `save`.
+
+        Args:
+            folder: The folder to write; created if missing.
+
+        Raises:
+            OSError: A file cannot be written.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, contents in self.files.items():
+            (folder / name).write_bytes(contents.encode() if isinstance(contents, str) else contents)
+
+    def save(self, folder: str | PathLike[str], *, force: bool = False) -> None:
+        """Write all files into a folder, or none of them.
+
+        Files of these names that qmlir wrote there before are replaced, others are kept: a folder can hold several
+        programs.
+
+        Args:
+            folder: The folder to write.
+            force: Replace files of these names that qmlir did not write.
+
+        Raises:
+            DiagnosticError: A file is in the way, or the folder cannot be written.
+        """
+        with access(force=force):
+            note_sources(self)
+            with folder_result(path_of(folder), self.first, removes=False) as made:
+                self.write(made)
+
+    @property
+    def first(self) -> Sequence[str]:
+        """The names of the files that others depend on: the manifest and the header."""
+        return [name for name in self.files if name.endswith((".json", ".h"))]
+
+
+def emit_ahead(
+    loops: ModuleOp,
+    form: str = "c",
+    name: str = "model",
+    machine: AheadMachine | None = None,
+    model: str = "",
+    about: Mapping[str, Any] | None = None,
+) -> Emitted:
+    """The files of a module of loops, made for one thread, in a form: what computes, `name.h` for C, and the card.
+
+    `model` is the fingerprint of what the loops were made of, `about` what the card says of it. Raises
+    `DiagnosticError` for an unknown form, a name that C has not, and what has no such form.
+    """
+    row = form_named(form)
+    entry = EntryPoint(program_of(loops), checked_name(name), machine or row.machine_for())
+    found = row.write(entry)
+    files = {**found.files, **({f"{name}.h": header_text(entry)} if row.has_header else {})}
+    card = card_of(entry.program, name, form, row.emitter, row.target_text(entry.machine), model)
+    card = replace(card, arena_bytes=entry.arena_bytes).sealed(files, found.code_bytes, about)
+    return Emitted(card, {**files, f"{name}.json": card.json()})

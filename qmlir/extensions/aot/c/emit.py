@@ -1,0 +1,310 @@
+"""A program as one C file: helpers, kernels in the order of calls, the two functions of the header, and constants."""
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects.kernel.attributes import READ_ONLY
+from qmlir.extensions.aot.ahead import AheadForm
+from qmlir.extensions.aot.c.elements import array_literals, element_of, memory_type
+from qmlir.extensions.aot.c.families import EMISSIONS
+from qmlir.extensions.aot.c.families.memory import pointer
+from qmlir.extensions.aot.c.function import LARGEST, TABLES, CWriter, EmitOperation, Unit
+from qmlir.extensions.aot.c.helpers import functions_for, is_helper
+from qmlir.extensions.aot.c.statements import LANE, rendered
+from qmlir.ir.builtin_types import memref_type
+from qmlir.ir.diagnostics import op_error, text_error
+from qmlir.ir.provenance import origins_of
+from qmlir.targets.cpu.emitters.card import WrittenFiles
+from qmlir.targets.cpu.emitters.ports import (
+    C_KEYWORDS,
+    CPP_KEYWORDS,
+    EntryPoint,
+    c_type,
+    comment_text,
+    is_narrow,
+    limits,
+)
+from qmlir.targets.cpu.emitters.program import MainPort, arguments_with
+from qmlir.targets.cpu.emitters.text import Names, name_text
+from qmlir.targets.cpu.emitters.writing import INDENT
+from qmlir.targets.cpu.isa.base import ALIGNMENT
+
+_RESERVED = (*C_KEYWORDS, *CPP_KEYWORDS, LANE, "n", "memcpy", "memmove", "arena", "main")
+
+_OF_RUN = ("i", "place", "arena_bytes")
+"""Names of the functions that are called from outside, which no parameter and nothing of the file has."""
+
+_HEAD = """\
+/* {name}: a neural network, emitted by qmlir as C99. It needs no library but memcpy and memmove.
+
+   It computes the same bits everywhere, where floats are those of IEEE 754 and the compiler rounds each product before
+   it adds: gcc does with -std=c99, all do with -ffp-contract=off. -ffast-math is refused.
+   A loop over {lane} is a vector: compilers unroll it. */
+#include "{name}.h"
+#include <string.h>
+
+#if defined(__FAST_MATH__) || (defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0)
+#error "floats must be rounded in each step: without -ffast-math, and on x86 with -msse2 -mfpmath=sse"
+#endif
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the lowest byte of a number must come first"
+#endif
+#if !defined(__GNUC__) || defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif"""
+
+
+def _is_taken(name: str) -> bool:
+    """Whether the file has this name, or may have it."""
+    return is_helper(name) or name.startswith(TABLES)
+
+
+class _File:
+    """The parts of the file while they grow."""
+
+    def __init__(self, entry: EntryPoint) -> None:
+        self.entry, self.program = entry, entry.program
+        self.unit = Unit(self.program.isa)
+        own = (*_RESERVED, *_OF_RUN, f"{entry.name}_run", f"{entry.name}_run_in")
+        self.names = Names(own, self._avoids)
+        ports = (*self.program.inputs, *self.program.outputs)
+        self.parameters = {port: self.names.new(entry.parameters[port]) for port in ports}
+        """What ports are called here: nothing of the file has these names, or they would hide it."""
+
+        self.kernels = {each.sym_name.data: self.names.new(each.sym_name.data) for each in self.program.kernels}
+        self.constants = {each: self.names.new(each) for each in self.program.constants}
+        self.arrays = {each.symbol: array_literals(each.array) for each in self.program.constants.values()}
+
+    def _avoids(self, name: str) -> bool:
+        return _is_taken(name) or self.entry.is_defined(name)
+
+    def writer(self, emissions: Mapping[type[Operation], EmitOperation], *taken: str) -> CWriter:
+        """What writes a function, whose variables hide nothing."""
+        known = (*_RESERVED, *self.kernels.values(), *self.constants.values(), *taken)
+        return CWriter(emissions, self.unit, Names(known, self._avoids))
+
+    def kernel(self, function: FuncOp) -> str:
+        """A kernel, after the nodes of the model that it is for."""
+        if function.function_type.outputs.data:
+            raise op_error(function, "must not return values: a kernel writes to memory")
+        write = self.writer(EMISSIONS)
+        read_only = arguments_with(READ_ONLY, function)
+        parameters = [_parameter(write, function, value, value in read_only) for value in function.body.block.args]
+        write.block(function.body.block)
+        nodes = ", ".join(map(str, origins_of(function)))
+        head = f"static void {self.kernels[function.sym_name.data]}({', '.join(parameters) or 'void'})"
+        comment = [f"/* {comment_text(nodes)} */"] if nodes else []
+        body = rendered(write.statements)
+        return "\n".join([*comment, f"{head} {{", *_unused(parameters, body), *body, "}"])
+
+    def forward(self) -> Iterator[str]:
+        """Declarations of the constants, which stand at the end."""
+        for symbol, constant in self.program.constants.items():
+            type_, _ = self.arrays[symbol]
+            yield f"static const {type_} {self.constants[symbol]}[{max(constant.elements, 1)}];"
+
+    def weights(self) -> Iterator[str]:
+        """The constants."""
+        for symbol, constant in self.program.constants.items():
+            type_, numbers = self.arrays[symbol]
+            body = textwrap.fill(",".join(numbers or ["0"]).replace(",", ", "), 120, break_long_words=False)
+            yield f"static const {type_} {self.constants[symbol]}[{max(constant.elements, 1)}] = {{\n{body}}};"
+
+
+def _parameter(write: CWriter, function: FuncOp, value: SSAValue, is_read_only: bool) -> str:
+    type_ = memref_type(value)
+    if type_ is None:
+        element, name = element_of(function, value.type), write.names.new(write.hint(value, "n"))
+        write.name(value, name)
+        return f"{element.type} {name}"
+    name = write.names.new(write.hint(value, "x"))
+    write.array_memory(function, value, name)
+    return f"{'const ' * is_read_only}{memory_type(function, type_.get_element_type())} *{name}"
+
+
+def _unused(parameters: Sequence[str], body: Sequence[str]) -> Iterator[str]:
+    """What tells the compiler that parameters have no use."""
+    read = set(re.findall(r"\w+", "\n".join(body)))
+    for parameter in parameters:
+        name = parameter.rpartition(" ")[2].lstrip("*")
+        if name not in read:
+            yield f"{INDENT}(void){name};"
+
+
+class _Run:
+    """`NAME_run_in`: checks of the inputs, then the kernels."""
+
+    def __init__(self, file: _File) -> None:
+        self.file, self.entry, self.program = file, file.entry, file.entry.program
+        emissions: dict[type[Operation], EmitOperation] = {
+            **EMISSIONS,
+            memref.AllocOp: cast(EmitOperation, self._allocate),
+            memref.GetGlobalOp: cast(EmitOperation, self._get_global),
+            func.CallOp: cast(EmitOperation, self._call),
+        }
+        self.write = file.writer(emissions, *file.parameters.values())
+        self.constant_arrays: set[str] = set()
+
+    def _allocate(self, write: CWriter, op: memref.AllocOp) -> None:
+        buffer = self.program.buffers[op.memref]
+        kind, name = memory_type(op, buffer.element), write.names.new(write.hint(op.memref, "buffer"))
+        place = f"(int8_t *)arena + {buffer.start}"
+        write.line(f"{kind} *const {name} = {place if kind == 'int8_t' else f'({kind} *)(void *)({place})'};")
+        write.array_memory(op, op.memref, name, count=buffer.elements)
+
+    def _get_global(self, write: CWriter, op: memref.GetGlobalOp) -> None:
+        symbol = op.name_.string_value()
+        type_, _ = self.file.arrays[symbol]
+        own, name = memory_type(op, self.program.constants[symbol].element), self.file.constants[symbol]
+        text = name if type_ == own else f"((const {own} *)(const void *){name})"
+        self.constant_arrays.add(text)
+        write.array_memory(op, op.memref, text)
+
+    def _call(self, write: CWriter, op: func.CallOp) -> None:
+        symbol = op.callee.root_reference.data
+        kernel = self.program.kernel(symbol)
+        assert kernel is not None
+        read_only = arguments_with(READ_ONLY, kernel)
+        pairs = zip(op.arguments, kernel.body.block.args, strict=True)
+        arguments = [self._given(write, op, value, own in read_only) for value, own in pairs]
+        reads = [name_text(name) for name in arguments if name.isidentifier()]
+        write.line(f"{self.file.kernels[symbol]}({', '.join(arguments)});", *reads)
+
+    def _given(self, write: CWriter, op: func.CallOp, value: SSAValue, is_read_only: bool) -> str:
+        """An argument of a kernel."""
+        if memref_type(value) is None:
+            return str(write.text(value))
+        memory = write.memory(value)
+        text = pointer(memory, memory.offset)
+        if is_read_only or memory.array not in self.constant_arrays:
+            return text
+        return f"({memory_type(op, memory.element)} *)({text})"  # nothing says so, but it is only read
+
+    def _check(self, number: int, port: MainPort) -> None:
+        """Refuse an input with what is not a value of its type."""
+        name, ends = self.file.parameters[port], limits(port)
+        conditions: list[str] = []
+        if ends is not None:
+            is_signed = c_type(port).startswith("int")
+            conditions = [f"{name}[i] < {ends[0]}"] if is_signed else []
+            conditions.append(f"{name}[i] > {ends[1]}")
+        if port.refuses_nan:
+            conditions.append(_is_nan(port, f"{name}[i]"))
+        if conditions:
+            head = f"for (int32_t i = 0; i < {port.elements}; i++)"
+            self.write.line(f"{head} if ({' || '.join(conditions)}) return {number};")
+
+    def _bind(self, port: MainPort, *, is_input: bool) -> None:
+        """Let an argument of `@main` be the memory of the caller, or a copy in which integers have their sign."""
+        if is_input and port.value.first_use is None:
+            return
+        name, write = self.file.parameters[port], self.write
+        type_ = memref_type(port.value)
+        assert type_ is not None
+        own = memory_type(self.program.main, type_.get_element_type())
+        held = "const " * is_input + own
+        if is_input and is_narrow(port):
+            copy = write.names.new(f"{name}_signed")
+            write.line(f"{own} *const {copy} = ({own} *)(void *)((int8_t *)arena + {self.entry.copies[port]});")
+            value = element_of(self.program.main, type_.get_element_type()).wrapped(f"{name}[i]")
+            write.line(f"for (int32_t i = 0; i < {port.elements}; i++) {copy}[i] = ({own}){value};")
+            name = copy
+        elif own != c_type(port):
+            view = write.names.new(f"{name}_memory")
+            write.line(f"{held} *const {view} = ({held} *){name};")
+            name = view
+        if is_input:
+            self.constant_arrays.add(name)
+        write.array_memory(self.program.main, port.value, name)
+
+    def _finish(self, port: MainPort) -> None:
+        """Give the caller integers as it has them."""
+        if is_narrow(port):
+            name = self.file.parameters[port]
+            value = f"{name}[i] & {(1 << port.bits) - 1}"
+            value = f"-({value})" if port.dtype.startswith("int") else value
+            head = f"for (int32_t i = 0; i < {port.elements}; i++)"
+            self.write.line(f"{head} {name}[i] = ({c_type(port)})({value});")
+
+    def text(self) -> str:
+        """The function."""
+        for number, port in enumerate(self.program.inputs, 1):
+            self._check(number, port)
+        for port in self.program.inputs:
+            self._bind(port, is_input=True)
+        for port in self.program.outputs:
+            self._bind(port, is_input=False)
+        self.write.block(self.program.main.body.block)
+        for port in self.program.outputs:
+            self._finish(port)
+        head = f"{self.entry.signature(self.file.parameters, in_arena=True)} {{"
+        body = rendered(self.write.statements)
+        unused = _unused(["arena", *self.file.parameters.values()], body)
+        return "\n".join([head, *unused, *body, f"{INDENT}return 0;", "}"])
+
+
+def _is_nan(port: MainPort, text: str) -> str:
+    """Whether an element is NaN: of short floats by their bits."""
+    if c_type(port) in ("float", "double"):
+        return f"{text} != {text}"
+    return f"({text} & 0x7fff) > {'0x7c00' if port.dtype == 'float16' else '0x7f80'}"
+
+
+def _run_text(entry: EntryPoint, parameters: Mapping[MainPort, str]) -> str:
+    """`NAME_run`, whose arena is static and aligned by hand: C99 has no word for it."""
+    names = ", ".join(["place", *parameters.values()])
+    return "\n".join(
+        [
+            f"static unsigned char arena_bytes[{entry.macro('ARENA_BYTES')} + {ALIGNMENT - 1}];",
+            "",
+            f"{entry.signature(parameters, in_arena=False)} {{",
+            f"{INDENT}void *place = arena_bytes + (uintptr_t)({ALIGNMENT} - (uintptr_t)arena_bytes % {ALIGNMENT})"
+            f" % {ALIGNMENT};",
+            f"{INDENT}return {entry.name}_run_in({names});",
+            "}",
+        ]
+    )
+
+
+def _check_size(entry: EntryPoint) -> None:
+    """Raise `DiagnosticError` where places do not fit the integers that they are computed in."""
+    program = entry.program
+    sizes = [entry.arena_bytes, *(each.elements for each in (*program.inputs, *program.outputs))]
+    sizes += [each.elements for each in program.constants.values()]
+    if max(sizes) > LARGEST:
+        raise text_error(f"arrays in C must have at most {LARGEST} elements or bytes, but got {max(sizes)}")
+
+
+def emit_c(entry: EntryPoint) -> Mapping[str, str]:
+    """The C file of a program. Raises `DiagnosticError` for what has no form in C."""
+    _check_size(entry)
+    file = _File(entry)
+    kernels = [file.kernel(function) for function in entry.program.kernels]
+    run = _Run(file).text()
+    tables = [
+        f"static const {type_} {name}[{numbers.count(',') + 1}] = {{{numbers}}};"
+        for (type_, numbers), name in file.unit.tables.items()
+    ]
+    parts = [
+        _HEAD.format(name=entry.name, lane=LANE),
+        *functions_for(file.unit.helpers),
+        "\n".join(["/* Constants, which stand at the end. */", *file.forward(), *tables]),
+        *kernels,
+        run,
+        _run_text(entry, file.parameters),
+        *file.weights(),
+    ]
+    return {f"{entry.name}.c": "\n\n".join(parts) + "\n"}
+
+
+def _write_c(entry: EntryPoint) -> WrittenFiles:
+    return WrittenFiles(emit_c(entry))
+
+
+C = AheadForm("C99: one file that needs no library", "portable", _write_c, "c")

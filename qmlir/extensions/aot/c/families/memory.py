@@ -1,0 +1,109 @@
+"""`memref` in C: pointers, and places in them. What is no byte is read and written by helpers, byte by byte."""
+
+import math
+from typing import cast
+
+from xdsl.dialects import memref
+from xdsl.ir import Operation
+
+from qmlir.extensions.aot.c.elements import element_of, memory_type
+from qmlir.extensions.aot.c.function import CWriter, EmitOperation
+from qmlir.extensions.aot.c.helpers import access
+from qmlir.extensions.aot.c.statements import LANE
+from qmlir.targets.cpu.emitters.elements import item_size
+from qmlir.targets.cpu.emitters.text import Index, Text, name_text
+from qmlir.targets.cpu.emitters.views import VIEWS
+from qmlir.targets.cpu.emitters.writing import Memory, contiguous_from
+
+EACH_LANE = Index.of(name_text(LANE))
+
+
+def pointer(memory: Memory, place: Index) -> str:
+    """The address of a place."""
+    return memory.array if place.number == 0 else f"{memory.array} + {place}"
+
+
+def loaded(write: CWriter, op: Operation, memory: Memory, place: Index) -> Text:
+    """The element at a place."""
+    helper = access(memory_type(op, memory.element), "load")
+    if helper is not None:
+        found = write.call(helper, pointer(memory, place))
+        return Text(found.text, place.reads)
+    text = Text(f"{memory.array}[{place}]", place.reads)
+    element = element_of(op, memory.element)
+    return write.call(f"wrap_{element.name}", text) if element.bits < element.held_bits and element.bits > 1 else text
+
+
+def stored(write: CWriter, op: Operation, memory: Memory, place: Index, value: Text) -> str:
+    """The statement that writes an element."""
+    helper = access(memory_type(op, memory.element), "store")
+    if helper is None:
+        return f"{memory.array}[{place}] = {f'(int8_t){value.inner}' if _is_bool(op, memory) else value};"
+    return f"{write.call(helper, pointer(memory, place), value)};"
+
+
+def _is_bool(op: Operation, memory: Memory) -> bool:
+    return element_of(op, memory.element).bits == 1
+
+
+def _load(write: CWriter, op: memref.LoadOp) -> None:
+    if op.res.uses:
+        write.keep(op, op.res, loaded(write, op, *write.element_place(op, op.memref, op.indices)), loads=True)
+
+
+def _store(write: CWriter, op: memref.StoreOp) -> None:
+    memory, place = write.element_place(op, op.memref, op.indices)
+    value = write.text(op.value)
+    write.line(stored(write, op, memory, place, value), value, place)
+
+
+def _alloca(write: CWriter, op: memref.AllocaOp) -> None:
+    count, kind = write.scratch_count(op), memory_type(op, op.memref.type.get_element_type())
+    name = write.names.new(write.hint(op.memref, "scratch"))
+    if kind == "int8_t":  # it may be viewed as memory of larger elements
+        words = write.names.new(f"{name}_words")
+        write.line(f"int64_t {words}[{max(-(-count // 8), 1)}];")
+        write.line(f"int8_t *const {name} = (int8_t *){words};")
+    else:
+        write.line(f"{kind} {name}[{max(count, 1)}];")
+    write.array_memory(op, op.memref, name)
+
+
+def _view(write: CWriter, op: memref.ViewOp) -> None:
+    source, start, _ = write.viewed_bytes(op)
+    name = write.names.new(write.hint(op.result, "buffer"))
+    kind = memory_type(op, op.result.type.get_element_type())
+    through = "" if kind == "int8_t" else f"({kind} *)(void *)"
+    place = pointer(source, start)
+    write.line(f"{kind} *const {name} = {through}{f'({place})' if through and ' ' in place else place};", start)
+    write.array_memory(op, op.result, name)
+
+
+def _copy(write: CWriter, op: memref.CopyOp) -> None:
+    source, target = write.memory(op.source), write.memory(op.destination)
+    run = contiguous_from(source, target)
+    count, depth, indices = math.prod(source.shape[run:]), write.depth, list[Index]()
+    if not count:
+        return
+    for size in source.shape[:run]:
+        name = write.names.new("i")
+        write.line(f"for (int32_t {name} = 0; {name} < {size}; {name}++)")
+        write.depth += 1
+        indices.append(Index.of(name_text(name)))
+    inner = [*indices, *[Index()] * (len(source.shape) - run)]
+    places = (pointer(target, target.place(inner)), pointer(source, source.place(inner)))
+    write.line(f"memmove({places[0]}, {places[1]}, {count * item_size(source.element)});")
+    write.depth = depth
+
+
+EMISSIONS = cast(
+    dict[type[Operation], EmitOperation],
+    {
+        **VIEWS,
+        memref.LoadOp: _load,
+        memref.StoreOp: _store,
+        memref.AllocaOp: _alloca,
+        memref.ViewOp: _view,
+        memref.CopyOp: _copy,
+    },
+)

@@ -1,0 +1,496 @@
+"""Functions that kernels in C call: arithmetic as the interpreter defines it, one row each, written where it is used.
+
+C leaves the overflow of signed integers, shifts by a type's width, division by zero and conversions of floats that
+don't fit undefined; these functions define them, and compilers make single instructions of most. Nothing is called of
+a library: roots and roundings are computed by steps that round once.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from qmlir.extensions.aot.c.elements import CElement
+
+Row = tuple[str, Callable[[CElement], str]]
+"""The parameters by letters, and the body: an expression, or statements that return."""
+
+
+def _quotient(e: CElement) -> str:
+    wide = f"int{max(32, e.held_bits)}_t"
+    a, b = f"({wide}){e.signed('a')}", f"({wide}){e.signed('b')}"
+    negative, found = e.wrapped(f"0 - ({e.wide})({a})"), e.wrapped(f"({e.wide})({a} / {b})")
+    return f"b == 0 ? 0 : {b} == -1 ? {negative} : {found}"
+
+
+def _rest(e: CElement) -> str:
+    wide = f"int{max(32, e.held_bits)}_t"
+    a, b = f"({wide}){e.signed('a')}", f"({wide}){e.signed('b')}"
+    return f"b == 0 || {b} == -1 ? 0 : {e.wrapped(f'({e.wide})({a} % {b})')}"
+
+
+def _unsigned_division(symbol: str) -> Callable[[CElement], str]:
+    def body(e: CElement) -> str:
+        a, b = (f"({e.wide}){e.unsigned(each)}" for each in "ab")
+        return f"b == 0 ? 0 : {e.wrapped(f'{a} {symbol} {b}')}"
+
+    return body
+
+
+def _rounded_division(comparison: str, symbol: str) -> Callable[[CElement], str]:
+    """The quotient towards zero, corrected where a remainder is left."""
+    return lambda e: (
+        f"const {e.type} q = divsi_{e.name}(a, b);\n"
+        f"    const int32_t is_off = remsi_{e.name}(a, b) != 0 && (a < 0) {comparison} (b < 0);\n"
+        f"    return is_off ? {e.wrapped(f'({e.wide})q {symbol} 1')} : q;"
+    )
+
+
+def _operator(symbol: str) -> Callable[[CElement], str]:
+    return lambda e: e.wrapped(f"({e.wide})a {symbol} ({e.wide})b")
+
+
+def _shift(symbol: str, reading: Callable[[CElement], str]) -> Callable[[CElement], str]:
+    return lambda e: e.wrapped(f"{reading(e)} {symbol} ({e.unsigned('b')} & {max(32, e.held_bits) - 1})")
+
+
+def _choice(symbol: str, *, is_signed: bool) -> Callable[[CElement], str]:
+    def body(e: CElement) -> str:
+        a, b = (e.signed(each) if is_signed else e.unsigned(each) for each in "ab")
+        return f"{a} {symbol} {b} ? a : b"
+
+    return body
+
+
+def _high(e: CElement, *, is_signed: bool) -> str:
+    if e.bits <= 32:
+        wide, read = ("int64_t", e.signed) if is_signed else ("uint64_t", e.unsigned)
+        return e.wrapped(f"({e.wide})(({wide}){read('a')} * ({wide}){read('b')} >> {e.bits})")
+    correction = " - (a < 0 ? (uint64_t)b : 0) - (b < 0 ? (uint64_t)a : 0)" if is_signed else ""
+    return (
+        "const uint64_t x = (uint64_t)a, y = (uint64_t)b, low = UINT64_C(0xffffffff);\n"
+        "    const uint64_t m = (x >> 32) * (y & low) + ((x & low) * (y & low) >> 32);\n"
+        "    const uint64_t n = (x & low) * (y >> 32) + (m & low);\n"
+        f"    return (int64_t)((x >> 32) * (y >> 32) + (m >> 32) + (n >> 32){correction});"
+    )
+
+
+def _count(start: str, step: str) -> Callable[[CElement], str]:
+    """A loop over the bits of `a`, the lowest first."""
+    return lambda e: (
+        f"int32_t n = {start.format(bits=e.bits)};\n"
+        f"    for (int32_t i = 0; i < {e.bits}; i++) {{\n"
+        f"        const {e.wide} bit = (({e.wide})a >> i) & 1;\n"
+        f"        {step.format(bits=e.bits)}\n"
+        f"    }}\n"
+        f"    return {e.wrapped(f'({e.wide})n')};"
+    )
+
+
+def _leading_zeros(e: CElement) -> str:
+    """By an instruction where compilers have a name for it: requantizations in integers ask for each result.
+
+    `__builtin_clz` counts the bits of an `int`, which has 16 on some processors.
+    """
+    kind, bits = ("ll", 64) if e.bits > 32 else ("", 32)
+    narrow = f" - {bits - e.bits}" if e.bits < bits else ""
+    known = e.wrapped(f"({e.wide})(__builtin_clz{kind}({e.unsigned('a')}){narrow})")
+    loop = _count("{bits}", "if (bit) n = {bits} - 1 - i;")(e)
+    has_name = "defined(__GNUC__)" if bits > 32 else "defined(__GNUC__) && __SIZEOF_INT__ == 4"
+    return f"\n#if {has_name}\n    return a == 0 ? {e.bits} : {known};\n#else\n    {loop}\n#endif"
+
+
+def _power(e: CElement) -> str:
+    return (
+        f"{e.wide} r = 1, s = ({e.wide})a, n = ({e.wide})b;\n"
+        f"    if (b < 0) return a == 1 ? 1 : a == -1 ? ((b & 1) ? -1 : 1) : 0;\n"
+        f"    for (; n != 0; n >>= 1, s *= s) if (n & 1) r *= s;\n"
+        f"    return {e.wrapped('r')};"
+    )
+
+
+INTEGERS: Mapping[str, Row] = {
+    "add": ("ab", _operator("+")),
+    "sub": ("ab", _operator("-")),
+    "mul": ("ab", _operator("*")),
+    "and": ("ab", _operator("&")),
+    "or": ("ab", _operator("|")),
+    "xor": ("ab", _operator("^")),
+    "shli": ("ab", _shift("<<", lambda e: f"({e.wide})a")),
+    "shrsi": ("ab", _shift(">>", lambda e: e.signed("a"))),
+    "shrui": ("ab", _shift(">>", lambda e: f"({e.wide}){e.unsigned('a')}")),
+    "divsi": ("ab", _quotient),
+    "remsi": ("ab", _rest),
+    "divui": ("ab", _unsigned_division("/")),
+    "remui": ("ab", _unsigned_division("%")),
+    "floordivsi": ("ab", _rounded_division("!=", "-")),
+    "ceildivsi": ("ab", _rounded_division("==", "+")),
+    "ceildivui": ("ab", lambda e: e.wrapped(f"({e.wide})divui_{e.name}(a, b) + (b != 0 && remui_{e.name}(a, b) != 0)")),
+    "minsi": ("ab", _choice("<", is_signed=True)),
+    "maxsi": ("ab", _choice(">", is_signed=True)),
+    "minui": ("ab", _choice("<", is_signed=False)),
+    "maxui": ("ab", _choice(">", is_signed=False)),
+    "absi": ("a", lambda e: f"a < 0 ? {e.wrapped(f'0 - ({e.wide})a')} : a"),
+    "ctpop": ("a", _count("0", "n += (int32_t)bit;")),
+    "ctlz": ("a", _leading_zeros),
+    "cttz": ("a", _count("{bits}", "if (bit && n == {bits}) n = i;")),
+    "ipowi": ("ab", _power),
+    "wrap": ("a", lambda e: e.wrapped(f"({e.wide})a")),
+    "mulsi_high": ("ab", lambda e: _high(e, is_signed=True)),
+    "mului_high": ("ab", lambda e: _high(e, is_signed=False)),
+}
+"""Functions of integers of one type, to that type."""
+
+_POINT = {"f32": "8388608.0f", "f64": "4503599627370496.0"}
+"""Floats from this magnitude on are integers: 2^23 and 2^52."""
+
+_BITS = {"f32": "uint32_t", "f64": "uint64_t"}
+_SIGN = {"f32": "UINT32_C(0x80000000)", "f64": "UINT64_C(0x8000000000000000)"}
+
+
+def _extreme(symbol: str, opposite: str, joined: str) -> Callable[[CElement], str]:
+    """NaN where one is; -0 is less than 0."""
+    return lambda e: (
+        f"a {symbol} b ? a : a {opposite} b ? b"
+        f" : a == b ? {e.name}_of(bits_of_{e.name}(a) {joined} bits_of_{e.name}(b)) : a + b"
+    )
+
+
+def _root(e: CElement) -> str:
+    if e.name == "f32":
+        # A root of a number of 24 bits lies 2^-50 of itself from any place between two floats: this is nearer to it.
+        return (
+            "double x = a, y;\n"
+            "    uint64_t bits;\n"
+            "    if (!(a > 0.0f)) return a == 0.0f ? a : (a - a) / (a - a);\n"
+            "    if (a > 3.4028235e+38f) return a;\n"
+            "    memcpy(&bits, &x, sizeof bits);\n"
+            "    bits = (bits >> 1) + UINT64_C(0x1ff7a3bea91d9b1b);\n"
+            "    memcpy(&y, &bits, sizeof y);\n"
+            "    for (int32_t i = 0; i < 4; i++) y = 0.5 * (y + x / y);\n"
+            "    return (float)y;"
+        )
+    # Digit by digit: m is the significand with 53 or 54 bits, and each step finds one bit of its root.
+    return (
+        "uint64_t bits, m, root = 0, rest = 0;\n"
+        "    int32_t exponent;\n"
+        "    if (!(a > 0.0)) return a == 0.0 ? a : (a - a) / (a - a);\n"
+        "    if (a > 1.7976931348623157e+308) return a;\n"
+        "    memcpy(&bits, &a, sizeof bits);\n"
+        "    exponent = (int32_t)(bits >> 52);\n"
+        "    m = bits & UINT64_C(0xfffffffffffff);\n"
+        "    if (exponent == 0) for (exponent = 1; (m >> 52) == 0; exponent--) m <<= 1;\n"
+        "    m |= UINT64_C(1) << 52;\n"
+        "    exponent -= 1023;\n"
+        "    if (exponent & 1) { m <<= 1; exponent--; }\n"
+        "    for (int32_t i = 0; i < 54; i++) {\n"
+        "        rest = (rest << 2) | (i < 27 ? (m >> (52 - 2 * i)) & 3 : 0);\n"
+        "        root <<= 1;\n"
+        "        if (rest >= 2 * root + 1) { rest -= 2 * root + 1; root++; }\n"
+        "    }\n"
+        "    root = (root >> 1) + (root & 1);\n"
+        "    bits = root + ((uint64_t)(exponent / 2 + 1022) << 52);\n"
+        "    memcpy(&a, &bits, sizeof a);\n"
+        "    return a;"
+    )
+
+
+def _fused(e: CElement) -> str:
+    if e.name == "f32":
+        # The product is exact; the sum is rounded to odd, after which rounding it to a float rounds once.
+        return (
+            "const double p = (double)a * (double)b, s = p + (double)c, t = s - p;\n"
+            "    const double error = (p - (s - t)) + ((double)c - t);\n"
+            "    uint64_t bits = bits_of_f64(s);\n"
+            "    const uint64_t odd = (error > 0.0) == (s > 0.0) ? 1 : UINT64_MAX;\n"
+            "    bits += (error > 0.0 || error < 0.0) && (bits & 1) == 0 ? odd : 0;\n"
+            "    return (float)f64_of(bits);"
+        )
+    # The product has 106 bits. Both it and `c` become 128-bit numbers, in units of powers of two, whose highest bit is
+    # 125 or 126. The smaller one is shifted to the unit of the other; the bits that fall off are joined into its last
+    # one. Either none fall off, or the sum has so many bits that the joined one only tells how to round.
+    return (
+        "const uint64_t x = bits_of_f64(a), y = bits_of_f64(b), z = bits_of_f64(c), low = UINT64_C(0xffffffff);\n"
+        "    const int32_t is_unlike = (int32_t)((x ^ y ^ z) >> 63);\n"
+        "    int32_t e = (int32_t)(x >> 52) & 2047, f = (int32_t)(y >> 52) & 2047, g = (int32_t)(z >> 52) & 2047;\n"
+        "    uint64_t sign = (x ^ y) & (UINT64_C(1) << 63), p, q, r, hi, lo, h, l;\n"
+        "    int32_t n, top;\n"
+        "    if (e == 2047 || f == 2047 || bits_of_f64(absf_f64(a)) == 0 || bits_of_f64(absf_f64(b)) == 0) {\n"
+        "        const double product = a * b;\n"
+        "        return product + c;\n"
+        "    }\n"
+        "    if (g == 2047) return c;\n"
+        "    if (bits_of_f64(absf_f64(c)) == 0) return a * b;\n"
+        "    p = normal_f64(x, &e);\n"
+        "    q = normal_f64(y, &f);\n"
+        "    h = normal_f64(z, &g) << 10;\n"
+        "    l = 0;\n"
+        "    r = (p >> 32) * (q & low) + (((p & low) * (q & low)) >> 32);\n"
+        "    lo = (p & low) * (q >> 32) + (r & low);\n"
+        "    hi = (p >> 32) * (q >> 32) + (r >> 32) + (lo >> 32);\n"
+        "    lo = lo << 32 | (((p & low) * (q & low)) & low);\n"
+        "    hi = hi << 21 | lo >> 43;\n"
+        "    lo <<= 21;\n"
+        "    e += f - 2150 - 21;\n"
+        "    g -= 1075 + 74;\n"
+        "    if (e < g) {\n"
+        "        joined_shift(&hi, &lo, g - e);\n"
+        "        e = g;\n"
+        "    } else joined_shift(&h, &l, e - g);\n"
+        "    if (!is_unlike) {\n"
+        "        hi += h + (lo + l < lo);\n"
+        "        lo += l;\n"
+        "    } else if (hi > h || (hi == h && lo >= l)) {\n"
+        "        hi -= h + (lo < l);\n"
+        "        lo -= l;\n"
+        "    } else {\n"
+        "        hi = h - hi - (l < lo);\n"
+        "        lo = l - lo;\n"
+        "        sign ^= UINT64_C(1) << 63;\n"
+        "    }\n"
+        "    if ((hi | lo) == 0) return 0.0;\n"
+        "    for (top = 127, r = hi != 0 ? hi : lo, top -= hi != 0 ? 0 : 64; (r >> 63) == 0; r <<= 1) top--;\n"
+        "    n = top - 54;\n"
+        "    if (n + e < -1076) n = -1076 - e;\n"
+        "    if (n > 0) joined_shift(&hi, &lo, n);\n"
+        "    else lo <<= -n;\n"
+        "    p = (lo >> 2) + ((lo & 3) > 2 || (lo & 7) == 6);\n"
+        "    if (n + e + 2 + 1074 > 2045) return f64_of(sign | UINT64_C(0x7ff) << 52);\n"
+        "    return f64_of(sign | (((uint64_t)(n + e + 2 + 1074) << 52) + p));"
+    )
+
+
+FLOATS: Mapping[str, Row] = {
+    "bits_of": ("a", lambda e: f"{_BITS[e.name]} r;\n    memcpy(&r, &a, sizeof r);\n    return r;"),
+    "copysign": (
+        "ab",
+        lambda e: f"{e.name}_of((bits_of_{e.name}(a) & ~{_SIGN[e.name]}) | (bits_of_{e.name}(b) & {_SIGN[e.name]}))",
+    ),
+    "absf": ("a", lambda e: f"{e.name}_of(bits_of_{e.name}(a) & ~{_SIGN[e.name]})"),
+    "minimumf": ("ab", _extreme("<", ">", "|")),
+    "maximumf": ("ab", _extreme(">", "<", "&")),
+    "minnumf": ("ab", lambda e: f"a != a ? b : b != b ? a : minimumf_{e.name}(a, b)"),
+    "maxnumf": ("ab", lambda e: f"a != a ? b : b != b ? a : maximumf_{e.name}(a, b)"),
+    "roundeven": (
+        "a",
+        lambda e: (
+            f"const {e.type} x = absf_{e.name}(a), r = (x + {_POINT[e.name]}) - {_POINT[e.name]};\n"
+            f"    return copysign_{e.name}(x < {_POINT[e.name]} ? r : x, a);"
+        ),
+    ),
+    "floor": (
+        "a", lambda e: f"const {e.type} r = roundeven_{e.name}(a);\n    return r > a ? r - 1 : r;",
+    ),
+    "ceil": (
+        "a",
+        lambda e: f"const {e.type} r = roundeven_{e.name}(a);\n    return copysign_{e.name}(r < a ? r + 1 : r, a);",
+    ),
+    "trunc": ("a", lambda e: f"copysign_{e.name}(floor_{e.name}(absf_{e.name}(a)), a)"),
+    "round_away": (
+        "a",
+        lambda e: (
+            f"const {e.type} x = absf_{e.name}(a), r = floor_{e.name}(x);\n"
+            f"    return copysign_{e.name}(x - r >= ({e.type})0.5 ? r + 1 : r, a);"
+        ),
+    ),
+    "sqrt": ("a", _root),
+    "fma": ("abc", _fused),
+}  # fmt: skip
+"""Functions of floats of one type; `bits_of` gives their bits."""
+
+_FIXED: Mapping[str, str] = {
+    "load_word": (
+        "static inline uint32_t load_word(const void *p) {\n"
+        "    uint32_t r;\n    memcpy(&r, p, sizeof r);\n    return r;\n}"
+    ),
+    "dot_bytes": (
+        "/* The sum of four products of signed bytes: two words of two products each, of ARMv7E-M. */\n"
+        "#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)\n"
+        "#include <arm_acle.h>\n"
+        "#ifdef __GNUC__\n"
+        "__attribute__((always_inline))\n"
+        "#endif\n"
+        "static inline int32_t dot_bytes(uint32_t x, uint32_t w, int32_t sum) {\n"
+        "    sum = __smlad(__sxtb16(x), __sxtb16(w), sum);\n"
+        "    return __smlad(__sxtb16(x >> 8), __sxtb16(w >> 8), sum);\n}\n"
+        "#else\n"
+        "static inline int32_t dot_bytes(uint32_t x, uint32_t w, int32_t sum) {\n"
+        "    const int32_t even = (int8_t)x * (int8_t)w + (int8_t)(x >> 16) * (int8_t)(w >> 16);\n"
+        "    const int32_t odd = (int8_t)(x >> 8) * (int8_t)(w >> 8) + (int8_t)(x >> 24) * (int8_t)(w >> 24);\n"
+        "    return (int32_t)((uint32_t)sum + (uint32_t)even + (uint32_t)odd);\n}\n"
+        "#endif"
+    ),
+    **{
+        f"{name}_of": f"static inline {type_} {name}_of({bits} bits) {{\n"
+        f"    {type_} r;\n    memcpy(&r, &bits, sizeof r);\n    return r;\n}}"
+        for name, type_, bits in (("f32", "float", "uint32_t"), ("f64", "double", "uint64_t"))
+    },
+    "normal_f64": (
+        "static inline uint64_t normal_f64(uint64_t bits, int32_t *exponent) {\n"
+        "    /* The significand with its highest bit at 52, times 2^(exponent - 1075). */\n"
+        "    uint64_t m = bits & UINT64_C(0xfffffffffffff);\n"
+        "    if (*exponent != 0) return m | UINT64_C(1) << 52;\n"
+        "    for (*exponent = 1; (m >> 52) == 0; m <<= 1) --*exponent;\n"
+        "    return m;\n}"
+    ),
+    "joined_shift": (
+        "static inline void joined_shift(uint64_t *hi, uint64_t *lo, int32_t n) {\n"
+        "    /* 128 bits, not all 0, to the right: the ones that fall off are joined into the last bit. */\n"
+        "    uint64_t off;\n"
+        "    if (n > 127) {\n"
+        "        *hi = 0;\n"
+        "        *lo = 1;\n"
+        "        return;\n"
+        "    }\n"
+        "    if (n >= 64) {\n"
+        "        off = *lo;\n"
+        "        *lo = *hi;\n"
+        "        *hi = 0;\n"
+        "        n -= 64;\n"
+        "    } else off = 0;\n"
+        "    if (n == 0) {\n"
+        "        *lo |= off != 0;\n"
+        "        return;\n"
+        "    }\n"
+        "    off |= *lo << (64 - n);\n"
+        "    *lo = *hi << (64 - n) | *lo >> n | (off != 0);\n"
+        "    *hi >>= n;\n}"
+    ),
+    "widen_bf16": "static inline float widen_bf16(uint16_t a) { return f32_of((uint32_t)a << 16); }",
+    "widen_f16": (
+        "static inline float widen_f16(uint16_t a) {\n"
+        "    /* The exponents differ by 112: a product makes up for it, and normalizes denormals. */\n"
+        "    const uint32_t m = (uint32_t)(a & 0x7fff) << 13;\n"
+        "    const uint32_t r = m >= (UINT32_C(0x7c00) << 13) ? m | UINT32_C(0x7f800000)"
+        " : bits_of_f32(f32_of(m) * 5.192296858534828e+33f);\n"
+        "    return f32_of(r | (uint32_t)(a & 0x8000) << 16);\n}"
+    ),
+    "narrow_bf16": (
+        "static inline uint16_t narrow_bf16(float a) {\n"
+        "    const uint32_t bits = bits_of_f32(a), sign = bits & UINT32_C(0x80000000), m = bits ^ sign;\n"
+        "    const uint32_t r = m > UINT32_C(0x7f800000) ? 0x7fc0 : (m + (((m >> 16) & 1) + 0x7fff)) >> 16;\n"
+        "    return (uint16_t)(r | sign >> 16);\n}"
+    ),
+    "narrow_f16": (
+        "static inline uint16_t narrow_f16(float a) {\n"
+        "    const uint32_t bits = bits_of_f32(a), sign = bits & UINT32_C(0x80000000), m = bits ^ sign;\n"
+        "    const uint32_t n = m - (UINT32_C(112) << 23), half = UINT32_C(126) << 23;\n"
+        "    uint32_t r = (n + (((n >> 13) & 1) + 0xfff)) >> 13;\n"
+        "    /* Added to 0.5, a denormal's last bit is that of the sum: the addition rounds. */\n"
+        "    if (m < (UINT32_C(113) << 23)) r = bits_of_f32(f32_of(m) + f32_of(half)) - half;\n"
+        "    if (m >= (UINT32_C(143) << 23)) r = 0x7c00;\n"
+        "    if (m > UINT32_C(0x7f800000)) r = 0x7e00;\n"
+        "    return (uint16_t)(r | sign >> 16);\n}"
+    ),
+    "odd_f32": (
+        "static inline float odd_f32(double a) {\n"
+        "    /* Truncated, and the last bit set where that was not exact: rounding it further rounds once. */\n"
+        "    const float near = (float)a;\n"
+        "    const double x = absf_f64((double)near), y = absf_f64(a);\n"
+        "    const uint32_t inexact = x > y || x < y;\n"
+        "    return f32_of((bits_of_f32(near) - (uint32_t)(x > y)) | inexact);\n}"
+    ),
+    "sticky_i64": (
+        "static inline int64_t sticky_i64(int64_t a) {\n"
+        "    /* The low 11 bits joined into one, where a double can't hold all: shorter floats round as the whole. */\n"
+        "    const uint64_t x = (uint64_t)a, joined = (x & ~UINT64_C(0x7ff)) | (uint64_t)((x & 0x7ff) != 0) << 11;\n"
+        "    return a >= -(INT64_C(1) << 53) && a <= (INT64_C(1) << 53) ? a : (int64_t)joined;\n}"
+    ),
+    "sticky_u64": (
+        "static inline uint64_t sticky_u64(uint64_t a) {\n"
+        "    return a <= UINT64_C(1) << 53 ? a : (a & ~UINT64_C(0x7ff)) | (uint64_t)((a & 0x7ff) != 0) << 11;\n}"
+    ),
+}
+"""Functions of certain types."""
+
+
+def _function(name: str, result: str, parameters: Iterable[str], body: str) -> str:
+    head = f"static inline {result} {name}({', '.join(parameters)})"
+    return f"{head} {{\n    {body}\n}}" if "return" in body else f"{head} {{ return {body}; }}"
+
+
+def _saturated(target: CElement, source: CElement, *, is_signed: bool) -> str:
+    """A float as an integer, towards zero: what does not fit becomes the nearest one, NaN 0."""
+    bits, end = target.bits - is_signed, "f" if source.name == "f32" else ""
+    half, high, type_ = 1 << (bits - 1), (1 << bits) - 1, target.type
+    least = f"(-{half}.0{end} * 2)" if is_signed else f"0.0{end}"
+    lowest = "0" if not is_signed else f"(-INT64_C({high}) - 1)" if bits == 63 else f"(-{high} - 1)"
+    inside = f"({type_})a" if is_signed else f"({type_})(uint{target.held_bits}_t)a"
+    highest = "-1" if not is_signed and bits == target.held_bits else f"INT64_C({high})" if bits > 31 else f"{high}"
+    above = f"{half}.0{end} * 2"
+    return f"a >= {above} ? ({type_}){highest} : a >= {least} ? {inside} : a != a ? 0 : ({type_}){lowest}"
+
+
+_MEMORY = {"float": "f32", "double": "f64", "uint16_t": "u16", "int16_t": "i16", "int32_t": "i32", "int64_t": "i64"}
+"""Types in memory that are read and written byte by byte, as C sees it: an arena has no type of its own."""
+
+_ELEMENT_NAME = re.compile(r"(i(?:[1-9]|[1-5]\d|6[0-4])|index|f32|f64)")
+_CALLED = re.compile(r"\b([a-z]\w*)\(")
+
+
+def _conversion(name: str) -> str | None:
+    """`i8_of_f32` and `u8_of_f32`: a float as a signed or an unsigned integer."""
+    found = re.fullmatch(r"([iu])(\d+|ndex)_of_(f32|f64)", name)
+    if found is None:
+        return None
+    kind, bits, source = found.groups()
+    target = CElement("index" if bits == "ndex" else f"i{bits}")
+    body = _saturated(target, CElement(source), is_signed=kind == "i")
+    return _function(name, target.type, [f"{CElement(source).type} a"], body)
+
+
+def _access(name: str) -> str | None:
+    """`load_f32` and `store_f32`."""
+    kind, _, short = name.partition("_")
+    type_ = next((each for each, known in _MEMORY.items() if known == short), None)
+    if type_ is None or kind not in ("load", "store"):
+        return None
+    if kind == "load":
+        body = f"{type_} r;\n    memcpy(&r, p, sizeof r);\n    return r;"
+        return _function(name, type_, [f"const {type_} *p"], body)
+    return f"static inline void {name}({type_} *p, {type_} v) {{ memcpy(p, &v, sizeof v); }}"
+
+
+def access(type_: str, kind: str) -> str | None:
+    """The function that loads or stores an element of memory; `None` for bytes, which C reads as they are."""
+    return f"{kind}_{_MEMORY[type_]}" if type_ in _MEMORY else None
+
+
+def _made(name: str) -> str | None:
+    """The text of the function `name`, `None` for what is none of them."""
+    if name in _FIXED:
+        return _FIXED[name]
+    found = _conversion(name) or _access(name)
+    if found is not None:
+        return found
+    row, _, element = name.rpartition("_")
+    if not _ELEMENT_NAME.fullmatch(element):
+        return None
+    e = CElement(element)
+    table = FLOATS if e.is_float else INTEGERS
+    if row not in table:
+        return None
+    letters, body = table[row]
+    result = _BITS[element] if row == "bits_of" else e.type
+    return _function(name, result, (f"{e.type} {letter}" for letter in letters), body(e))
+
+
+def is_helper(name: str) -> bool:
+    """Whether a helper has this name."""
+    return _made(name) is not None
+
+
+def functions_for(names: Iterable[str]) -> Iterator[str]:
+    """The functions of these names and those that they call, each after what it calls."""
+    done: set[str] = set()
+
+    def of(name: str) -> Iterator[str]:
+        text = _made(name)
+        if name in done or text is None:
+            return
+        done.add(name)
+        for called in _CALLED.findall(text):
+            if called != name:
+                yield from of(called)
+        yield text
+
+    for name in sorted(names):
+        yield from of(name)

@@ -1,0 +1,13 @@
+"""Importers of ONNX operators of the domain `com.microsoft`, which ONNX Runtime's tools write."""
+
+from qmlir.registry.contribution import INTERFACE, Contribution
+
+CONTRIBUTION = Contribution(
+    importers=(
+        "qmlir.extensions.microsoft.operators:IMPORTERS",
+        "qmlir.extensions.microsoft.attention:IMPORTERS",
+        "qmlir.extensions.microsoft.fused:IMPORTERS",
+        "qmlir.extensions.microsoft.layers:IMPORTERS",
+    ),
+    built_for=INTERFACE,
+)

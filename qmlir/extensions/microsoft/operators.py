@@ -1,0 +1,299 @@
+"""Importers of ONNX Runtime's own quantized operators, of the domain `com.microsoft`.
+
+Where scales and zero points are constants, each becomes the `nn` operation of quantized values; what differs from the
+default arithmetic in the order of its f32 steps says so by `requantize = #kernel.requantize<qlinear>`
+(`qmlir.arithmetic.requantization`). Where they are known at run time only, the operator is refused in one line.
+
+Read in onnxruntime/contrib_ops/cpu/quantization/: QGemm multiplies by `f32(f32(f32(alpha * s_a) * s_b) / s_y)` and adds
+the zero point after rounding, as QLinearConv does; QLinearConcat, QLinearWhere and QLinearLeakyRelu are tables of
+quantize(f(dequantize(q))), and integers whose parameters are the result's stay as they are.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i32
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.arithmetic.requantization import accumulator_scale
+from qmlir.dialects.nn.activations import ops as activations
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.contraction import ops as contraction
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.expansion import ops as expansion
+from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.pooling import ops as pooling
+from qmlir.dialects.nn.reduction import ops as reduction
+from qmlir.dialects.nn.requantize import QLINEAR
+from qmlir.dialects.nn.softmax import ops as softmax
+from qmlir.dialects.quant.ops import QuantizeCastOp
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.extensions.microsoft.fused import channels_first
+from qmlir.ir.builtin_types import shape_of
+from qmlir.onnx.export.emission import MICROSOFT
+from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.operators import quantization
+from qmlir.onnx.operators.pooling import pool_properties
+from qmlir.onnx.operators.quantization import storage_of
+from qmlir.onnx.parameters import QParams
+
+
+def _element(node: Node, value: int, scale: int, zero_point: int) -> UniformQuantizedType:
+    """The type of input `value`, whose scale and zero point are the inputs of these numbers."""
+    return _of(node, node.quantized(value), scale, zero_point)
+
+
+def _result(node: Node, like: int, scale: int, zero_point: int) -> UniformQuantizedType:
+    """The type of the result: of the storage of its zero point, without one of that of input `like`."""
+    given = node.optional(zero_point)
+    return _of(node, node.quantized(like) if given is None else given, scale, zero_point)
+
+
+def _of(node: Node, stored: SSAValue, scale: int, zero_point: int) -> UniformQuantizedType:
+    _check_constants(node, scale, zero_point)
+    element = QParams.of(node, scale, zero_point).type_of(storage_of(node, stored), f32)
+    if element is None or element.granularity is not Granularity.TENSOR:
+        found = node.constant(scale)
+        raise node.error(f"requires one positive scale and one zero point per tensor, but got scale {found}")
+    return element
+
+
+def _check_constants(node: Node, *places: int) -> None:
+    for place in places:
+        if node.optional(place) is not None and node.constant(place) is None:
+            raise node.unsupported(f"scales and zero points must be constant, but input {place} is not")
+
+
+def _rescaled(node: Node, value: int, source: UniformQuantizedType, target: UniformQuantizedType) -> SSAValue:
+    """Input `value` as one of type `target`: dequantized and quantized again where the parameters differ."""
+    stored = node.stored(value, source)
+    if source == target:
+        return stored
+    real = quantization.dequantized(node, stored)
+    return node.insert(QuantizeCastOp(real, TensorType(target, shape_of(stored)))).result
+
+
+# --- Operations on elements -------------------------------------------------------------------------------------------
+
+
+def _operands(node: Node) -> list[SSAValue]:
+    """Two operands, each with its parameters."""
+    return [node.stored(index, _element(node, index, index + 1, index + 2)) for index in (0, 3)]
+
+
+def _add(node: Node) -> SSAValue:
+    """QLinearAdd: what repeats along the innermost axis is added to the constant first, and stands on the right."""
+    operands = _operands(node)
+    if _repeats(node, *(shape_of(value) for value in operands)):
+        operands.reverse()
+    result = _result(node, 0, 6, 7)
+    return node.add(elementwise.AddOp, *operands, result_element=result, requantize=QLINEAR).result
+
+
+def _repeats(node: Node, left: Sequence[int], right: Sequence[int]) -> bool:
+    """Whether the left operand repeats along the last axis on which either has more than one element.
+
+    That is asked of the axes that both have; where there is no such element, it does.
+    """
+    sizes = zip(reversed(left), reversed(right), strict=False) if left and right else [(left[-1] if left else 1, 1)]
+    for own, other in sizes:
+        if DYNAMIC_INDEX in (own, other) and own < 2:
+            raise node.unsupported(
+                "sums in an order that depends on the size of the last axis; fix the shapes of the inputs with --shape"
+            )
+        if max(own, other) > 1:
+            return own == 1
+    return True
+
+
+def _mul(node: Node) -> SSAValue:
+    result = _result(node, 0, 6, 7)
+    return node.add(elementwise.MulOp, *_operands(node), result_element=result, requantize=QLINEAR).result
+
+
+def _unary(operation: type[NnOp], properties: Callable[[Node], dict[str, Any]]) -> Importer:
+    """A function of one tensor: its inputs are the value, two parameters of it and two of the result."""
+
+    def importer(node: Node) -> SSAValue:
+        value = node.stored(0, _element(node, 0, 1, 2))
+        return node.add(operation, value, result_element=_result(node, 0, 3, 4), **properties(node)).results[0]
+
+    return importer
+
+
+def _reduce_sum(node: Node) -> SSAValue:
+    """ReduceSumInteger: the sum of integers of 8 bits in 32."""
+    value = node.cast(node.input(), i32)
+    axes, keeps = node.attribute("axes"), bool(node.attribute("keepdims"))
+    return node.add(reduction.ReduceSumOp, value, axes=axes, keep_dims=keeps).results[0]
+
+
+def _softmax(node: Node) -> SSAValue:
+    """QLinearSoftmax: over one axis, or where `opset` names a version before 13 over the trailing ones together."""
+    opset, rank = node.attribute("opset"), len(node.shape())
+    axis = node.attribute("axis", None)
+    axis = (1 if opset < 13 else -1) if axis is None else axis
+    if not -rank <= axis < rank:
+        raise node.error(f"axis {axis} is out of range for rank {rank}")
+    value, result = node.stored(0, _element(node, 0, 1, 2)), _result(node, 0, 3, 4)
+    shape = shape_of(value)
+    tail = shape[axis % rank :]
+    if DYNAMIC_INDEX in (tail if opset < 13 else tail[:1]):
+        raise node.unsupported(
+            f"requires a static number of elements, but got {value.type}; fix its shape with --shape"
+        )
+    if opset >= 13 or len(tail) == 1:
+        return node.add(softmax.SoftmaxOp, value, result_element=result, axis=axis, requantize=QLINEAR).result
+    if DYNAMIC_INDEX in shape:
+        raise node.unsupported(f"merges axes, which must be static, but got {value.type}; fix its shape with --shape")
+    flattened = node.reshaped(value, [*shape[: axis % rank], int(np.prod(tail))])
+    found = node.add(softmax.SoftmaxOp, flattened, result_element=result, axis=-1, requantize=QLINEAR).result
+    return node.reshaped(found, shape)
+
+
+# --- Movement and choice ----------------------------------------------------------------------------------------------
+
+
+def _concat(node: Node) -> SSAValue:
+    """QLinearConcat: the parameters of the result first, then each operand with its own."""
+    result = _of(node, node.input(1), 0, 1)
+    if len(node.inputs) < 5 or len(node.inputs) % 3 != 2:
+        raise node.error(
+            "inputs must be two parameters and triples of tensor, scale and zero point, but got "
+            f"{len(node.inputs)} inputs"
+        )
+    places = range(2, len(node.inputs), 3)
+    operands = [_rescaled(node, place, _element(node, place, place + 1, place + 2), result) for place in places]
+    return node.add(movement.ConcatOp, operands, axis=node.attribute("axis")).result
+
+
+def _where(node: Node) -> SSAValue:
+    result = _result(node, 1, 7, 8)
+    chosen = [_rescaled(node, place, _element(node, place, place + 1, place + 2), result) for place in (1, 4)]
+    return node.add(elementwise.WhereOp, node.input(0), *chosen).result
+
+
+# --- Pools and convolutions ------------------------------------------------------------------------------------------
+
+
+def _with_channels(importer: Importer) -> Importer:
+    """`importer` of data with channels first, for an operator that has them last if `channels_last` says so."""
+
+    def either(node: Node) -> SSAValue | Sequence[SSAValue | None]:
+        return channels_first(node, importer, 0) if node.attribute("channels_last", 0) else importer(node)
+
+    return either
+
+
+def _average_pool(node: Node) -> SSAValue:
+    properties = pool_properties(node)
+    properties["count_include_pad"] = bool(node.attribute("count_include_pad", 0))
+    value, result = node.stored(0, _element(node, 0, 1, 2)), _result(node, 0, 3, 4)
+    return node.add(pooling.AveragePoolOp, value, result_element=result, requantize=QLINEAR, **properties).result
+
+
+def _global_average_pool(node: Node) -> SSAValue:
+    value, result = node.stored(0, _element(node, 0, 1, 2)), _result(node, 0, 3, 4)
+    return node.add(pooling.GlobalAveragePoolOp, value, result_element=result).result
+
+
+# --- QGemm ------------------------------------------------------------------------------------------------------------
+
+
+def _gemm(node: Node) -> SSAValue:
+    """QGemm: `alpha * a * b + c`, the i32 of `c` added to the sums; without `y_scale` the sums as reals.
+
+    `alpha` goes into the scale of `a`, so that the product of the scales is rounded as there.
+    """
+    channels = 0 if node.attribute("transB", 0) else 1
+    node = QParams.of(node, 4, 5, node.shape(3), channels).without_zero_scales(3, 4, bias=6, channels=channels)
+    a, b = _scaled_by_alpha(node, _element(node, 0, 1, 2)), _columns(node)
+    left = node.stored(0, a)
+    if node.attribute("transA", 0):
+        left = node.add(movement.TransposeOp, left, permutation=[1, 0]).result
+    is_transposed = bool(node.attribute("transB", 0))
+    right = node.stored(3, b)
+    accumulator = _accumulator(a, b, 1 if b.granularity is Granularity.AXIS else None)
+    if node.optional(7) is not None and node.optional(8) is None:
+        raise node.error("y_scale and y_zero_point must be given together")
+    is_real = node.optional(7) is None
+    result = accumulator if is_real else _result(node, 0, 7, 8)
+    bias = node.optional(6)
+    if bias is None:
+        found = _product(node, left, right, result, is_transposed)
+    elif is_transposed and shape_of(bias) == (shape_of(right)[0],):
+        typed = node.graph.stored(bias, _accumulator(a, b, 0), [node.origin])
+        found = node.add(contraction.FullyConnectedOp, left, right, typed, result_element=result).result
+    else:
+        sums = _product(node, left, right, accumulator, is_transposed)
+        found = node.add(elementwise.AddOp, sums, _bias(node, bias, a, b), result_element=result).result
+    return quantization.dequantized(node, found) if is_real else found
+
+
+def _scaled_by_alpha(node: Node, element: UniformQuantizedType) -> UniformQuantizedType:
+    alpha = np.float32(node.attribute("alpha", 1.0))
+    scale = float(np.float32(alpha * np.float32(element.scale)))
+    try:
+        return UniformQuantizedType.per_tensor(element.storage, f32, scale, element.zero_point)
+    except VerifyException as error:
+        raise node.error(f"alpha times the scale {element.scale} must be positive, but alpha is {alpha}") from error
+
+
+def _columns(node: Node) -> UniformQuantizedType:
+    """The type of `b`: one scale, or one for each column, as the result has them."""
+    _check_constants(node, 4, 5)
+    axis = 0 if node.attribute("transB", 0) else 1
+    parameters = QParams.of(node, 4, 5, node.shape(3), axis)
+    element = parameters.type_of(storage_of(node, node.quantized(3)), f32)
+    if element is None:
+        raise node.error("scales of b must be positive, and one or one per column")
+    return element
+
+
+def _accumulator(a: UniformQuantizedType, b: UniformQuantizedType, axis: int | None) -> UniformQuantizedType:
+    """The type of exact sums, whose channels are along `axis`."""
+    scales = accumulator_scale(a.scales, b.scales)
+    if b.granularity is Granularity.TENSOR or axis is None:
+        return UniformQuantizedType.per_tensor(i32, f32, float(scales))
+    return UniformQuantizedType.per_axis(i32, f32, axis, scales.reshape(-1))
+
+
+def _product(
+    node: Node, left: SSAValue, right: SSAValue, result: UniformQuantizedType, is_transposed: bool
+) -> SSAValue:
+    return node.add(contraction.MatMulOp, left, right, result_element=result, transpose_b=is_transposed).result
+
+
+def _bias(node: Node, bias: SSAValue, a: UniformQuantizedType, b: UniformQuantizedType) -> SSAValue:
+    """`c` as exact sums that broadcast to the result."""
+    shape = shape_of(bias)
+    if b.granularity is Granularity.AXIS and (not shape or shape[-1] == 1):
+        columns = shape_of(node.quantized(3))[0 if node.attribute("transB", 0) else 1]
+        bias = node.add(expansion.ExpandOp, bias, shape=[*shape[:-1], columns]).result
+        shape = shape_of(bias)
+    return node.graph.stored(bias, _accumulator(a, b, len(shape) - 1), [node.origin])
+
+
+IMPORTERS: dict[str, Importer] = {
+    f"{MICROSOFT}::{operator}": importer
+    for operator, importer in {
+        "QuantizeLinear": quantization.IMPORTERS["QuantizeLinear"],
+        "DequantizeLinear": quantization.IMPORTERS["DequantizeLinear"],
+        "QGemm": _gemm,
+        "ReduceSumInteger": _reduce_sum,
+        "QLinearAdd": _add,
+        "QLinearMul": _mul,
+        "QLinearConv": _with_channels(quantization.IMPORTERS["QLinearConv"]),
+        "QLinearAveragePool": _with_channels(_average_pool),
+        "QLinearGlobalAveragePool": _with_channels(_global_average_pool),
+        "QLinearConcat": _concat,
+        "QLinearSigmoid": _unary(activations.SigmoidOp, lambda node: {"requantize": QLINEAR}),
+        "QLinearLeakyRelu": _unary(
+            activations.LeakyReluOp, lambda node: {"alpha": float(np.float32(node.attribute("alpha", 0.01)))}
+        ),
+        "QLinearWhere": _where,
+        "QLinearSoftmax": _softmax,
+    }.items()
+}

@@ -1,0 +1,220 @@
+"""PDL files as rewrite patterns: read, checked against the native functions, named in every error.
+
+A pattern's name is its symbol, or its place in the file. Faults of the pattern itself are errors at its line of the
+file, before any module is read: an unknown function, arguments of other types, a rewrite of nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects import pdl
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint
+
+from qmlir.extensions.pdl.matching import COMMUTATIVE, Found, Matcher, roots_among
+from qmlir.extensions.pdl.natives import NativeFunction, Role, WrongKindError, native_functions
+from qmlir.extensions.pdl.rewriting import Rewrite, check_property
+from qmlir.ir.diagnostics import DiagnosticError, note, op_error, source_location, text_error, unknown
+from qmlir.ir.verification import verify
+from qmlir.text.parsing import load_module
+
+_RewriteFunctions = dict[pdl.ApplyNativeRewriteOp | pdl.RewriteOp, NativeFunction]
+
+
+def _pattern_name(pattern: pdl.PatternOp) -> str:
+    if pattern.sym_name is not None:
+        return f"@{pattern.sym_name.data}"
+    return str(source_location(pattern.location) or "pdl.pattern")
+
+
+@dataclass(frozen=True, eq=False)
+class PdlPattern(RewritePattern):
+    """One `pdl.pattern`."""
+
+    pattern_name: str
+    """Its name in messages and statistics."""
+
+    pattern: pdl.PatternOp
+    rewrite: pdl.RewriteOp
+    matcher: Matcher
+    natives: _RewriteFunctions
+    root_name: str | None
+    ctx: Context
+    package: str = ""
+    """` (in package 'fancy 1.0')` where the file is that of a package."""
+
+    @property
+    def benefit(self) -> int:
+        """Patterns with more are tried before others."""
+        return self.pattern.benefit.value.data
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if self.root_name is not None and op.name != self.root_name:
+            return
+        try:
+            for found in self.matcher.matches(op):
+                matched = self._matched(found)
+                place = _place(op, matched, found)
+                if place is not None:
+                    Rewrite(self.ctx, rewriter, place, found, self.natives, matched).run(self.rewrite)
+                    return
+        except DiagnosticError as error:
+            diagnostic = error.diagnostic
+            notes = [note(op, "while applying the pattern"), *diagnostic.notes]
+            raise text_error(
+                f"pattern '{self.pattern_name}'{self.package}: {diagnostic.message}", diagnostic.location, notes
+            ) from error
+
+    def _matched(self, found: Found) -> list[Operation]:
+        """The operations of the match, in the order in which they stand."""
+        ops = [cast(Operation, found[each.op]) for each in self.matcher.operations]
+        blocks = {op.parent for op in ops}
+        if len(blocks) == 1 and (block := blocks.pop()) is not None:
+            return sorted(dict.fromkeys(ops), key=block.get_operation_index)
+        return list(dict.fromkeys(ops))
+
+
+def _place(root: Operation, matched: Sequence[Operation], found: Found) -> InsertPoint | None:
+    """The point before the first root: `None` if an operand of the pattern is not defined there yet."""
+    roots = roots_among(matched)
+    if len(roots) < 2:
+        return InsertPoint.before(root)
+    block = root.parent
+    if block is None or any(op.parent is not block for op in roots):
+        return None
+    first = min(roots, key=block.get_operation_index)
+    for thing in found.values():
+        if isinstance(thing, SSAValue) and not _is_known_before(cast(SSAValue, thing), first, block, roots):
+            return None
+    return InsertPoint.before(first)
+
+
+def _is_known_before(value: SSAValue, first: Operation, block: Block, roots: Sequence[Operation]) -> bool:
+    owner = value.owner
+    if isinstance(owner, Block) or owner in roots or owner.parent is not block:
+        return True
+    return owner is not first and owner.is_before_in_block(first)
+
+
+def _function(op: Operation, name: str, arguments: Sequence[SSAValue], role: Role) -> NativeFunction:
+    """The function that `op` calls. Raises `DiagnosticError` where there is none, or it takes something else."""
+    there = native_functions(role)
+    function = there.get(name)
+    if function is None:
+        known: list[str] = sorted({*there, *([COMMUTATIVE] if role is Role.CONSTRAINT else [])})
+        raise op_error(op, f"uses an {unknown(str(role), name, known)}")
+    types = [value.type.name for value in arguments]
+    if not function.accepts(types):
+        raise op_error(op, f"cannot call {function} with ({', '.join(types)})")
+    for place, value in enumerate(arguments):
+        if isinstance(value.owner, pdl.AttributeOp) and value.owner.value is not None:
+            parameter = function.parameter(place)
+            try:
+                parameter.kind.convert(value.owner.value)
+            except WrongKindError as error:
+                raise op_error(
+                    op, f"calls {function}: '{parameter.name}' must be {error}, but got {value.owner.value}"
+                ) from error
+    return function
+
+
+def _check_results(op: Operation, function: NativeFunction) -> None:
+    if tuple(result.type.name for result in op.results) != function.results:
+        found = ", ".join(result.type.name for result in op.results) or "none"
+        raise op_error(op, f"must match the result types of {function}, but got {found}")
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Makes a pattern of each `pdl.pattern`."""
+
+    ctx: Context
+    package: str = ""
+
+    def pattern(self, op: pdl.PatternOp) -> PdlPattern:
+        body = list(op.body.block.ops)
+        rewrite = cast(pdl.RewriteOp, op.body.block.last_op)  # its verifier has seen to it
+        operations = [each for each in body if isinstance(each, pdl.OperationOp)]
+        constraints: list[tuple[pdl.ApplyNativeConstraintOp, NativeFunction]] = []
+        commutative: set[SSAValue] = set()
+        for each in body:
+            if not isinstance(each, pdl.ApplyNativeConstraintOp):
+                continue
+            if each.constraint_name.data == COMMUTATIVE:
+                commutative |= self._commutative(each)
+                continue
+            function = _function(each, each.constraint_name.data, each.args, Role.CONSTRAINT)
+            if not each.is_negated.value.data:
+                _check_results(each, function)
+            constraints.append((each, function))
+        root = rewrite.root if rewrite.root is not None else operations[-1].op
+        owner = root.owner
+        if not isinstance(owner, pdl.OperationOp):
+            raise op_error(rewrite, "must rewrite a pdl.operation of its pattern")
+        matcher = Matcher(root, operations, constraints, frozenset(commutative))
+        root_name = None if owner.opName is None else owner.opName.data
+        natives = dict(self._natives(rewrite))
+        return PdlPattern(_pattern_name(op), op, rewrite, matcher, natives, root_name, self.ctx, self.package)
+
+    @staticmethod
+    def _commutative(op: pdl.ApplyNativeConstraintOp) -> set[SSAValue]:
+        if op.res or op.is_negated.value.data or any(not isinstance(each.owner, pdl.OperationOp) for each in op.args):
+            raise op_error(op, f"'{COMMUTATIVE}' must be applied to an operation of the pattern")
+        return set(op.args)
+
+    def _natives(
+        self, rewrite: pdl.RewriteOp
+    ) -> Iterator[tuple[pdl.ApplyNativeRewriteOp | pdl.RewriteOp, NativeFunction]]:
+        """The functions that a rewrite calls; its operations are looked up on the way."""
+        if rewrite.name_ is not None:
+            yield rewrite, _function(rewrite, rewrite.name_.data, rewrite.external_args, Role.REWRITE)
+        elif not rewrite.body.blocks or not rewrite.body.block.ops:
+            raise op_error(rewrite, "must have a body or a function")
+        for op in rewrite.walk():
+            match op:
+                case pdl.ApplyNativeRewriteOp():
+                    function = _function(op, op.constraint_name.data, op.args, Role.REWRITE)
+                    _check_results(op, function)
+                    yield op, function
+                case pdl.OperationOp(opName=StringAttr(data=name)) if self.ctx.get_optional_op(name) is None:
+                    raise op_error(op, f"creates '{name}', which no dialect defines")
+                case pdl.OperationOp():
+                    for key, value in zip(op.attributeValueNames, op.attribute_values, strict=True):
+                        if isinstance(value.owner, pdl.AttributeOp) and value.owner.value is not None:
+                            check_property(op, self.ctx, key.data, value.owner.value)
+                case _:
+                    pass
+
+
+def patterns_in(ctx: Context, module: ModuleOp, package: str = "") -> list[PdlPattern]:
+    """The patterns of a verified module: those of more benefit first, then in their order.
+
+    Errors say ` (in package 'fancy 1.0')`, as `package` is, where they come with one.
+    """
+    reader = _Reader(ctx, package)
+    found: list[PdlPattern] = []
+    for op in module.walk():
+        if not isinstance(op, pdl.PatternOp):
+            continue
+        try:
+            found.append(reader.pattern(op))
+        except DiagnosticError as error:
+            said = error.diagnostic
+            message = f"pattern '{_pattern_name(op)}'{package}: {said.message}"
+            raise text_error(message, said.location, said.notes) from error
+    return sorted(found, key=lambda pattern: -pattern.benefit)
+
+
+def load_patterns(ctx: Context, path: Path, package: str = "") -> list[PdlPattern]:
+    """The patterns of a file, perhaps of a `package`. Raises `DiagnosticError` where one is wrong or there is none."""
+    module = load_module(ctx, path)
+    verify(module)
+    patterns = patterns_in(ctx, module, package)
+    if not patterns:
+        raise text_error(f"'{path}' contains no pdl.pattern")
+    return patterns

@@ -1,0 +1,150 @@
+"""`quant-correct-bias`: a bias makes up for the mean error of its layer's products."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.extensions.recovery.repairs import LayerGain, RepairsWeights, nodes_of
+from qmlir.extensions.recovery.rounded_weights import RoundedWeight
+from qmlir.ir.passes import MEANING, Preservation, count
+
+
+@dataclass(frozen=True)
+class Means:
+    """The sums of rows, `[groups, terms]`, and how many they are."""
+
+    total: Array
+    exact: Array
+    """Those of the float program."""
+
+    count: int
+
+    @classmethod
+    def of(cls, rows: Array, exact: Array) -> "Means":
+        """Those of `[groups, rows, terms]`."""
+        total = rows.sum(1, dtype=np.float64)
+        return cls(total, total if exact is rows else exact.sum(1, dtype=np.float64), rows.shape[1])
+
+    def __add__(self, other: "Means") -> "Means":
+        return Means(self.total + other.total, self.exact + other.exact, self.count + other.count)
+
+    @property
+    def mean(self) -> Array:
+        """The mean row."""
+        return self.total / self.count
+
+    @property
+    def exact_mean(self) -> Array:
+        """That of the float program."""
+        return self.exact / self.count
+
+
+def correct_bias(weight: RoundedWeight, mean: Array, exact: Array) -> list[Operation]:
+    """Let the bias beside `weight` make up for the mean error of its products: the constant that this changes.
+
+    `mean` is the mean row `[groups, terms]` of the quantized program, `exact` that of the float one. The bias becomes
+    what it was at first, less this error: earlier corrections make no difference.
+    """
+    bias = weight.bias
+    if bias is None:
+        return []
+    given, wanted = (weight.rows.of_weights(each.astype(np.float64)) for each in (weight.rounded, weight.unrounded))
+    errors = (given @ mean[:, :, None] - wanted @ exact[:, :, None]).reshape(bias.array.shape)
+    corrected = (bias.unrounded - errors).astype(np.float32)
+    if np.array_equal(corrected, bias.array):
+        return []
+    bias.set(corrected)
+    count("biases")
+    return [bias.op]
+
+
+def settled_bias(weight: RoundedWeight, seen: Means, gained: Callable[[LayerGain], None] | None) -> Sequence[Operation]:
+    """Correct the bias beside `weight`, and tell `gained` of it, where it changes: the constants that do."""
+    changed = correct_bias(weight, seen.mean, seen.exact_mean)
+    if changed and gained is not None:
+        gained(LayerGain(QuantCorrectBias.name, nodes_of(weight)))
+    return changed
+
+
+@dataclass(frozen=True)
+class QuantCorrectBias(RepairsWeights[Means]):
+    """Take from each bias the mean error that the rounding of its layer's weights makes: `E[(W~ - W) x]`.
+
+    `x` is what the samples in `data` give in the quantized program, behind layers that are corrected already (Nagel et
+    al., Data-Free Quantization, ICCV 2019, 4.2; here the mean is measured). A layer without a bias stays as it is.
+
+    A caller that has the float program gives it as `floats`. Then it is `E[W~ x~] - E[W x]`: the bias makes up for what
+    rounding has shifted in the data, too.
+
+    The biases are constants of floats (`quant-assign-types{float_constants}`), and keep beside them what they were.
+    Where a pass before, such as `quant-gptq`, has settled all of them by the same samples, nothing is run again. In
+    this example 0.75 is rounded to 1, and the mean of its column is 0.5.
+
+    Before (run with `data="tests/filecheck/extensions/recovery/Inputs/alike.npy"`):
+
+    ```mlir
+    !x = !quant.uniform<i8:f32, 0.25>
+    !w = !quant.uniform<i4:f32, 0.5>
+    !s = !quant.uniform<i32:f32, 0.125>
+    func.func @main(%x: tensor<?x2xf32> {nn.name = "x"}) -> tensor<?x1xf32> {
+      %0 = quant.qcast %x : tensor<?x2xf32> to tensor<?x2x!x>
+      %w = nn.constant dense<[[0.75, 0.5]]> : tensor<1x2xf32> {nn.trainable}
+      %1 = quant.qcast %w : tensor<1x2xf32> to tensor<1x2x!w>
+      %2 = nn.matmul %0, %1 {transpose_b = true} : (tensor<?x2x!x>, tensor<1x2x!w>) -> tensor<?x1x!s> {origin = "fc"}
+      %b = nn.constant dense<0.0> : tensor<1xf32> {nn.trainable}
+      %3 = quant.qcast %b : tensor<1xf32> to tensor<1x!s>
+      %4 = nn.add %2, %3 : (tensor<?x1x!s>, tensor<1x!s>) -> tensor<?x1x!s> {origin = "fc"}
+      %5 = quant.dcast %4 : tensor<?x1x!s> to tensor<?x1xf32>
+      func.return %5 : tensor<?x1xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !x = !quant.uniform<i8:f32, 0.25>
+    !w = !quant.uniform<i4:f32, 0.5>
+    !s = !quant.uniform<i32:f32, 0.125>
+    func.func @main(%x: tensor<?x2xf32> {nn.name = "x"}) -> tensor<?x1xf32> {
+      %0 = quant.qcast %x : tensor<?x2xf32> to tensor<?x2x!x>
+      %w = nn.constant dense<[[0.75, 0.5]]> : tensor<1x2xf32> {nn.trainable}
+      %1 = quant.qcast %w : tensor<1x2xf32> to tensor<1x2x!w>
+      %2 = nn.matmul %0, %1 {transpose_b = true} : (tensor<?x2x!x>, tensor<1x2x!w>) -> tensor<?x1x!s> {origin = "fc"}
+      %b = nn.constant dense<-0.125> : tensor<1xf32> {nn.trainable, quant.unrounded = dense<0.0> : tensor<1xf32>}
+      %3 = quant.qcast %b : tensor<1xf32> to tensor<1x!s>
+      %4 = nn.add %2, %3 : (tensor<?x1x!s>, tensor<1x!s>) -> tensor<?x1x!s> {origin = "fc"}
+      %5 = quant.dcast %4 : tensor<?x1x!s> to tensor<?x1xf32>
+      func.return %5 : tensor<?x1xf32>
+    }
+    ```
+    """
+
+    name = "quant-correct-bias"
+    preserves: ClassVar[Preservation] = MEANING
+
+    def see(self, rows: Array, exact: Array) -> Means:
+        """The sums of rows."""
+        return Means.of(rows, exact)
+
+    def add(self, one: Means, other: Means) -> Means:
+        """The sums of both."""
+        return one + other
+
+    def weights(self, function: FuncOp) -> list[RoundedWeight]:
+        """Those that it may change; none where the pass before has settled all of their biases."""
+        found, settled = super().weights(function), self.biases or set[Operation]()
+        is_left = any(bias.op not in settled for each in found if (bias := each.bias) is not None)
+        return found if is_left else []
+
+    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
+        """Correct the biases beside `weights`."""
+        self.in_turn(module, weights, runs, self._settle)
+
+    def _settle(self, weight: RoundedWeight, seen: Means) -> Sequence[Operation]:
+        return settled_bias(weight, seen, self.gained)

@@ -1,0 +1,365 @@
+"""`quant-round`: codes of weights that are learned from the error of what the layer gives, behind its activation."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.activations.ops import LeakyReluOp, ReluOp
+from qmlir.dialects.nn.elementwise.ops import ClipOp
+from qmlir.extensions.recovery.block_programs import BlockError, RunGroups, batch_axis
+from qmlir.extensions.recovery.cut_points import blocks
+from qmlir.extensions.recovery.quant_correct_bias import correct_bias, settled_bias
+from qmlir.extensions.recovery.quant_gptq import SecondMoments, aims
+from qmlir.extensions.recovery.reference_activations import error_weights
+from qmlir.extensions.recovery.repairs import BlockData, RepairsWeights, WeightBlock
+from qmlir.extensions.recovery.rounded_weights import RoundedWeight
+from qmlir.extensions.recovery.weight_rounding import (
+    DAMPING,
+    F64,
+    FLOATS_SHARE,
+    STEPS,
+    SWEEPS,
+    ByMoments,
+    ByRows,
+    CodeGrid,
+    Objective,
+    PiecewiseLinear,
+    adaround,
+    adaround_together,
+    best_of,
+    descend,
+)
+from qmlir.ir.diagnostics import DiagnosticError, emit_remark, op_error
+from qmlir.ir.passes import MEANING, Preservation, count
+from qmlir.specialization.inputs import function_of
+
+_MOST = 1 << 14
+"""Rows that are kept of a layer's data at most. Measured on a ResNet-8 with 4-bit weights and 96 images: 4,096 rows are
+learned by heart, 25.4 dB, where 32,768 give 25.9 dB."""
+
+_MULTIPLY_ADDS = 2e12
+"""Those of all steps of a layer, some minutes of one core: large layers have fewer steps."""
+
+_FEWEST = 100
+"""With fewer steps nothing is learned: such layers stay as they are."""
+
+_TOWARDS = 0.3
+"""Where a code of a block begins, of the way from what it is to its float, one step at most. Codes that make up for
+others are not always next to their floats: so each may go from what it is to the next one on that side."""
+
+_LEAST = 1e-6
+"""The share of the error that is a gain: sums of other order differ by less."""
+
+
+def _of_clip(op: Operation) -> PiecewiseLinear:
+    clip = cast(ClipOp, op)
+    low, high = (None if each is None else each.value.data for each in (clip.minimum, clip.maximum))
+    return PiecewiseLinear(-math.inf if low is None else low, math.inf if high is None else high)
+
+
+_ACTIVATIONS: Mapping[type[Operation], Callable[[Operation], PiecewiseLinear]] = {
+    ReluOp: lambda op: PiecewiseLinear(low=0.0),
+    LeakyReluOp: lambda op: PiecewiseLinear(low=0.0, slope=cast(LeakyReluOp, op).alpha.value.data),
+    ClipOp: _of_clip,
+}
+
+
+def activation_behind(weight: RoundedWeight) -> PiecewiseLinear | None:
+    """What a layer's sums go through next, behind its bias; `None` where it is not one of those known, or several."""
+    if len(weight.readers) > 1:
+        return None
+    users = [use.operation for use in weight.readers[0][0].results[0].uses]
+    if weight.bias is not None and len(users) == 1:  # the sum with the bias
+        users = [use.operation for use in users[0].results[0].uses]
+    made = _ACTIVATIONS.get(type(users[0])) if len(users) == 1 else None
+    return None if made is None else made(users[0])
+
+
+@dataclass(frozen=True)
+class EvenRows:
+    """Rows at equal distances, at most `_MOST`, of the quantized and of the float program; and the moments of all."""
+
+    moments: SecondMoments
+    pieces: tuple[tuple[Array, Array], ...]
+    distance: int = 1
+
+    def __add__(self, other: "EvenRows") -> "EvenRows":
+        distance = max(self.distance, other.distance)
+        pieces = (*self._thinned(distance), *other._thinned(distance))
+        return EvenRows(self.moments + other.moments, pieces, distance).limited()
+
+    def limited(self) -> "EvenRows":
+        """At most `_MOST` of them."""
+        distance = self.distance
+        while sum(-(-rows.shape[1] * self.distance // distance) for rows, _ in self.pieces) > _MOST:
+            distance *= 2
+        return EvenRows(self.moments, self._thinned(distance), distance)
+
+    def _thinned(self, distance: int) -> tuple[tuple[Array, Array], ...]:
+        if distance == self.distance:
+            return self.pieces
+        stride = distance // self.distance
+        return tuple((rows[:, ::stride].copy(), exact[:, ::stride].copy()) for rows, exact in self.pieces)
+
+    def joined(self) -> tuple[Array, Array]:
+        """The rows, `[groups, rows, terms]`, and those of the float program."""
+        rows, exact = zip(*self.pieces, strict=True)
+        return np.concatenate(rows, 1), np.concatenate(exact, 1)
+
+
+@dataclass(frozen=True)
+class QuantRound(RepairsWeights[EvenRows]):
+    """Learn whether each weight is rounded up or down from the error of what its layer gives (AdaRound).
+
+    The error is that behind the activation, where `nn.relu`, `nn.leaky_relu` or `nn.clip` alone reads the layer: what
+    the activation cuts off may be wrong. Elsewhere it is that of the sums. It goes down a gradient in `steps` steps, on
+    what the samples in `data` multiply the weights by in the quantized program, behind layers that are settled (Nagel
+    et al., Up or Down?, ICML 2020). Then single codes are chosen anew beside the others, and for each channel the codes
+    that it had stay where they have the smaller error: so the pass runs after `quant-gptq`, whose other options it
+    shares. Nothing is drawn by chance but the signs of `weighted`. Layers that are too large for 100 steps in minutes
+    stay as they are.
+
+    With `blocks`, the codes of all layers of a block are learned together, from the error of what the block gives
+    against the float program (Li et al., BRECQ, ICLR 2021): a layer may then make up for another one. A block is what
+    lies between two values through which everything flows, with two layers or more and at most `blocks`: a residual
+    block, or some layers of a chain. What it computes inside is rounded as it will be, and passes gradients on. Each
+    code may go one step from what it is, towards its float, and a block keeps those that it had where they have the
+    smaller error; layers in no block stay as they are. So this runs after `quant-round` without `blocks`.
+
+    With `weighted`, each element of what a block gives counts in its error by the squared gradient of the error of the
+    outputs, each relative to its mean square, in the float program (equation 10 there; here the mean over the outputs'
+    elements by random signs, from a fixed seed). The weights are 1 in the mean. The caller has the float program.
+
+    The weights are constants of floats (`quant-assign-types{float_constants}`). They become the floats of their codes,
+    and keep beside them what they were.
+
+    Before (run with `data="tests/filecheck/extensions/recovery/Inputs/alike.npy"`):
+
+    ```mlir
+    !x = !quant.uniform<i8:f32, 0.25>
+    !w = !quant.uniform<i4:f32, 0.5>
+    !s = !quant.uniform<i32:f32, 0.125>
+    func.func @main(%x: tensor<?x2xf32> {nn.name = "x"}) -> tensor<?x1xf32> {
+      %0 = quant.qcast %x : tensor<?x2xf32> to tensor<?x2x!x>
+      %w = nn.constant dense<[[0.7, 0.6]]> : tensor<1x2xf32> {nn.trainable}
+      %1 = quant.qcast %w : tensor<1x2xf32> to tensor<1x2x!w>
+      %2 = nn.matmul %0, %1 {transpose_b = true} : (tensor<?x2x!x>, tensor<1x2x!w>) -> tensor<?x1x!s> {origin = "fc"}
+      %3 = nn.relu %2 : tensor<?x1x!s>
+      %4 = quant.dcast %3 : tensor<?x1x!s> to tensor<?x1xf32>
+      func.return %4 : tensor<?x1xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !x = !quant.uniform<i8:f32, 0.25>
+    !w = !quant.uniform<i4:f32, 0.5>
+    !s = !quant.uniform<i32:f32, 0.125>
+    func.func @main(%x: tensor<?x2xf32> {nn.name = "x"}) -> tensor<?x1xf32> {
+      %0 = quant.qcast %x : tensor<?x2xf32> to tensor<?x2x!x>
+      %w = nn.constant dense<[[1.0, 0.5]]> : tensor<1x2xf32>
+          {nn.trainable, quant.unrounded = dense<[[0.7, 0.6]]> : tensor<1x2xf32>}
+      %1 = quant.qcast %w : tensor<1x2xf32> to tensor<1x2x!w>
+      %2 = nn.matmul %0, %1 {transpose_b = true} : (tensor<?x2x!x>, tensor<1x2x!w>) -> tensor<?x1x!s> {origin = "fc"}
+      %3 = nn.relu %2 : tensor<?x1x!s>
+      %4 = quant.dcast %3 : tensor<?x1x!s> to tensor<?x1xf32>
+      func.return %4 : tensor<?x1xf32>
+    }
+    ```
+    """
+
+    name = "quant-round"
+    preserves: ClassVar[Preservation] = MEANING
+
+    bits: int = 8
+    blocks: int = 0
+    weighted: bool = False
+    steps: int = STEPS
+    damping: float = DAMPING
+    sweeps: int = SWEEPS
+    floats_share: float = FLOATS_SHARE
+
+    def see(self, rows: Array, exact: Array) -> EvenRows:
+        """Some of the rows, and the moments of all."""
+        return EvenRows(SecondMoments.of(rows, exact), ((rows, exact),)).limited()
+
+    def rows_at_once(self, terms: int) -> int:
+        """As many as second moments are worth."""
+        return SecondMoments.rows_at_once(terms)
+
+    def add(self, one: EvenRows, other: EvenRows) -> EvenRows:
+        """Some of both."""
+        return one + other
+
+    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
+        """Choose the codes of `weights`."""
+        if self.blocks < 0:
+            function = function_of(module, self.function)
+            raise op_error(function, f"blocks must be >= 0 (0 rounds layer by layer), but got {self.blocks}")
+        if self.weighted and not self.blocks:
+            function = function_of(module, self.function)
+            raise op_error(function, "'weighted' requires blocks >= 2, but got blocks=0")
+        if self.weighted and self.floats is None:
+            function = function_of(module, self.function)
+            raise op_error(function, "'weighted' requires the float program, whose gradients it uses")
+        narrow = [each for each in weights if each.element.bits <= self.bits]
+        if self.blocks:
+            self.blocks_in_turn(module, self._blocks(module, narrow), runs, partial(self._settle_block, runs))
+        else:
+            self.in_turn(module, narrow, runs, self._settle)
+            self.settled_biases(narrow)
+
+    def _blocks(self, module: ModuleOp, weights: Sequence[RoundedWeight]) -> list[WeightBlock]:
+        """The blocks of the function whose weights are settled together; those that several layers read are not."""
+        single = {each.readers[0][0]: each for each in weights if len(each.readers) == 1}
+
+        def layers(operations: Sequence[Operation]) -> list[RoundedWeight]:
+            return [single[op] for op in operations if op in single]
+
+        found = blocks(function_of(module, self.function), self.blocks, lambda each: len(layers(each)))
+        return [WeightBlock(each, tuple(layers(each.operations))) for each in found]
+
+    def _settle_block(self, runs: Sequence[Sequence[Any]], block: WeightBlock, data: BlockData) -> Sequence[Operation]:
+        is_known = data.exact is not None
+        if self.weighted and not is_known:
+            _unweighted(block, "the float program does not have the output of the block")
+        weighted = partial(self._error_weights, runs, block, data) if self.weighted and is_known else None
+        try:
+            error = BlockError.of(block, data, _unrounded, weighted)
+        except DiagnosticError as failed:
+            return _left(block, failed.diagnostic.message)
+        if error is None:
+            return _left(block, "the runs have different shapes")
+        weights, work = error.simulated.weights, error.simulated.multiply_adds
+        steps = min(self.steps, int(_MULTIPLY_ADDS / max(work, 1)))
+        if steps < min(self.steps, _FEWEST):
+            return _left(block, f"a block of this size would get only {steps} steps (minimum {_FEWEST})")
+        grids = [stacked(each.grid()) for each in weights]
+        floats = _unrounded(weights)
+        known = [grid.nearest(each.rows.of_weights(each.array)) for each, grid in zip(weights, grids, strict=True)]
+        pairs = zip(known, floats, strict=True)
+        begun = [one + _TOWARDS * np.clip(each - one, -1, 1) for one, each in pairs]
+        wanted = [each * grid.steps for each, grid in zip(begun, grids, strict=True)]
+        before = error.of_codes(known)
+        found = adaround_together(wanted, grids, error.gradients, before, steps=steps)
+        after = error.of_codes(found)
+        if not after < before * (1 - _LEAST):
+            return ()
+        for weight, grid, codes in zip(weights, grids, found, strict=True):
+            weight.set(weight.rows.to_weights(codes * grid.steps))
+            count("weights")
+            self.tell(
+                weight,
+                "weights of its block are rounded to minimize the error of the block's output",
+                before,
+                after,
+                error.signal,
+            )
+        return [each.op for each in weights]
+
+    def _error_weights(
+        self,
+        runs: Sequence[Sequence[Any]],
+        block: WeightBlock,
+        data: BlockData,
+        groups: RunGroups,
+        shape: Sequence[int],
+    ) -> Sequence[Array] | None:
+        """How much each element of what the block gives counts, batch by batch; nothing where that is not known."""
+        assert self.floats is not None
+        assert data.exactly is not None
+        value, arguments = data.exactly, function_of(self.floats, self.function).body.block.args
+        columns = [(batch_axis(each), [run[at] for run in runs]) for at, each in enumerate(arguments)]
+        if groups.size > 1 and any(
+            axis is None or len({each.shape for each in column}) > 1 for axis, column in columns
+        ):
+            return _unweighted(block, "the runs cannot be batched in the float program")
+        batches = list(zip(*(groups.joined(column, axis) for axis, column in columns), strict=True))
+        try:
+            found = error_weights(self.floats, self.function, value, batches, shape)
+        except DiagnosticError as failed:
+            return _unweighted(block, failed.diagnostic.message)
+        return _unweighted(block, "the gradients of the outputs are 0 or not finite") if found is None else found
+
+    def _settle(self, weight: RoundedWeight, seen: EvenRows) -> Sequence[Operation]:
+        grid = stacked(weight.grid())
+        own = list(aims(weight, seen.moments, damping=self.damping, share=self.floats_share))
+        wanted, moments = np.stack([each.wanted for each in own]), np.stack([each.moments for each in own])
+        known = grid.nearest(weight.rows.of_weights(weight.array))
+        activation = activation_behind(weight)
+        if activation is None:
+            objective: Objective = ByMoments(wanted, moments)
+        else:
+            objective = self._by_rows(weight, seen, activation)
+        steps = min(self.steps, int(_MULTIPLY_ADDS / objective.multiply_adds))
+        if steps < min(self.steps, _FEWEST):
+            text = (
+                f"weights are not rounded by learning: a layer of this size would get only {steps} steps "
+                f"(minimum {_FEWEST})"
+            )
+            emit_remark(weight.readers[0][0], text)
+            return settled_bias(weight, seen.moments.means, self.gained)
+        learned = adaround(wanted, known, grid, objective, steps=steps)
+        settled = np.stack(
+            [
+                descend(wanted[at], learned[at], each, moments[at], sweeps=self.sweeps)
+                for at, each in enumerate(weight.grid())
+            ]
+        )
+        found = best_of((known, learned, settled), grid, objective)
+        tried = (known, found, np.zeros_like(found))
+        before, after, signal = (float(objective.errors(each * grid.steps).sum()) for each in tried)
+        if not after < before * (1 - _LEAST):
+            return settled_bias(weight, seen.moments.means, self.gained)
+        weight.set(weight.rows.to_weights(found * grid.steps))
+        count("weights")
+        what = "of its accumulator" if activation is None else "after its activation"
+        self.tell(weight, f"weights are rounded to minimize the error {what}", before, after, signal)
+        return [weight.op, *correct_bias(weight, seen.moments.means.mean, seen.moments.means.exact_mean)]
+
+    def _by_rows(self, weight: RoundedWeight, seen: EvenRows, activation: PiecewiseLinear) -> ByRows:
+        """The error behind the activation. The bias makes up for the mean of the error before it, for all codes."""
+        rows, exact = seen.joined()
+        unrounded, bias = weight.rows.of_weights(weight.unrounded).astype(np.float64), weight.bias
+        weights = unrounded.astype(np.float32).swapaxes(1, 2)
+        if bias is None:
+            added = np.zeros((len(unrounded), 1, unrounded.shape[1]), np.float32)
+        else:
+            mean, exact_mean = (
+                each[:, None].astype(np.float32) for each in (seen.moments.means.mean, seen.moments.means.exact_mean)
+            )
+            added = exact_mean @ weights + bias.unrounded.reshape(len(unrounded), 1, -1)
+            rows, exact = rows - mean, exact - exact_mean
+        wanted = rows + np.float32(self.floats_share) * (exact - rows)
+        return ByRows(rows, wanted @ weights + added, added, activation)
+
+
+def _left(block: WeightBlock, why: str) -> Sequence[Operation]:
+    """Nothing is changed: say so."""
+    emit_remark(block.weights[0].readers[0][0], f"weights of its block are not rounded together: {why}")
+    return ()
+
+
+def _unweighted(block: WeightBlock, why: str) -> None:
+    """All elements of what the block gives count alike: say so."""
+    emit_remark(block.weights[0].readers[0][0], f"errors of its block are not weighted: {why}")
+
+
+def _unrounded(weights: Sequence[RoundedWeight]) -> list[F64]:
+    """Their floats in steps of the codes."""
+    grids = (stacked(each.grid()) for each in weights)
+    return [each.rows.of_weights(each.unrounded) / grid.steps for each, grid in zip(weights, grids, strict=True)]
+
+
+def stacked(grids: Sequence[CodeGrid]) -> CodeGrid:
+    """The grids of all groups as one, `[groups, channels, terms]`."""
+    parts = zip(*((one.steps, one.low, one.high) for one in grids), strict=True)
+    return CodeGrid(*map(np.stack, parts), is_signed=grids[0].is_signed)

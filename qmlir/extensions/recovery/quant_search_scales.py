@@ -1,0 +1,145 @@
+"""`quant-search-scales`: scales of weights by the error of their products."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.schemes import are_powers_of_two
+from qmlir.dialects.quant.infer import spread
+from qmlir.dialects.quant.types import Granularity
+from qmlir.extensions.recovery.quant_gptq import SecondMoments, SeesMoments
+from qmlir.extensions.recovery.reference_activations import FloatData
+from qmlir.extensions.recovery.rounded_weights import RoundedWeight
+from qmlir.extensions.recovery.weight_rounding import CodeGrid, DampedFactors, scale_shares
+from qmlir.extensions.training.parameters import scale_groups, set_scales
+from qmlir.ir.passes import MEANING, Preservation, count
+from qmlir.ir.provenance import origins_of
+from qmlir.specialization.inputs import function_of
+
+SHARES = np.arange(40, 15, -1) / 40
+"""The shares of a scale that are tried: with 4 bits or more no layer that was measured is best below .4."""
+
+
+def best_scales(
+    weight: RoundedWeight,
+    grids: Sequence[CodeGrid],
+    moments: Sequence[Array],
+    shares: Array,
+    factors: Sequence[DampedFactors] | None = None,
+) -> Array:
+    """The scales of `weight` times the shares that give the smallest errors of the nearest codes, or those of GPTQ.
+
+    Scales that are powers of two stay such: they get shares that are. `grids` and `moments` are those of each group;
+    with `factors` of the moments codes are those of GPTQ.
+    """
+    given, shape = weight.element.scales, weight.array.shape
+    places = np.arange(given.size).reshape(given.shape)
+    numbers = weight.rows.of_weights(np.broadcast_to(spread(weight.element, shape, places), shape))
+    wanted = weight.rows.of_weights(weight.unrounded).astype(np.float64)
+    scales = given.reshape(-1).copy()
+    if are_powers_of_two(scales).all():
+        shares = shares[are_powers_of_two(shares)]
+    for place, (grid, own_moments) in enumerate(zip(grids, moments, strict=True)):
+        own, groups = np.unique(numbers[place], return_inverse=True)
+        shape, known = wanted[place].shape, None if factors is None else factors[place]
+        scales[own] *= scale_shares(wanted[place], grid, own_moments, groups.reshape(shape), shares, factors=known)
+    return scales.astype(np.float32).astype(given.dtype).reshape(given.shape)
+
+
+@dataclass(frozen=True)
+class QuantSearchScales(SeesMoments):
+    """Give weights scales with a small error of their layer's products: the largest weights may be clipped.
+
+    For each scale, of a tensor, a channel or a block, shares of it from 1 down to 0.4 are tried with the nearest codes,
+    on what the samples in `data` multiply the weights by; of powers of two the next one. Sums and biases follow. A
+    scale that several weights share stays. Only weights of at most `bits` bits are changed.
+
+    With `compensating`, codes are those of `quant-gptq`, which runs next: each choice of a scale is judged by codes
+    that make up for each other, and where a bias stands beside the weights without the means, for which it makes up.
+    The data is that of the float program, where the caller has it: with few bits the layers before a layer give it
+    little of what it will read once they are repaired. Scales of blocks stay: what is left of the error of a block is
+    not its own.
+
+    Before (run with `data="tests/filecheck/extensions/recovery/Inputs/alike.npy"`):
+
+    ```mlir
+    !x = !quant.uniform<i8:f32, 0.25>
+    !w = !quant.uniform<i4<-7:7>:f32, 1.0>
+    !s = !quant.uniform<i32:f32, 0.25>
+    func.func @main(%x: tensor<?x2xf32> {nn.name = "x"}) -> tensor<?x1xf32> {
+      %0 = quant.qcast %x : tensor<?x2xf32> to tensor<?x2x!x>
+      %w = nn.constant dense<[[2.5, 0.5]]> : tensor<1x2xf32> {nn.trainable}
+      %1 = quant.qcast %w : tensor<1x2xf32> to tensor<1x2x!w>
+      %2 = nn.matmul %0, %1 {transpose_b = true} : (tensor<?x2x!x>, tensor<1x2x!w>) -> tensor<?x1x!s> {origin = "fc"}
+      %3 = quant.dcast %2 : tensor<?x1x!s> to tensor<?x1xf32>
+      func.return %3 : tensor<?x1xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !x = !quant.uniform<i8:f32, 0.25>
+    !w = !quant.uniform<i4<-7:7>:f32, 0.5>
+    !s = !quant.uniform<i32:f32, 0.125>
+    func.func @main(%x: tensor<?x2xf32> {nn.name = "x"}) -> tensor<?x1xf32> {
+      %0 = quant.qcast %x : tensor<?x2xf32> to tensor<?x2x!x>
+      %w = nn.constant dense<[[2.5, 0.5]]> : tensor<1x2xf32> {nn.trainable}
+      %1 = quant.qcast %w : tensor<1x2xf32> to tensor<1x2x!w>
+      %2 = nn.matmul %0, %1 {transpose_b = true} : (tensor<?x2x!x>, tensor<1x2x!w>) -> tensor<?x1x!s> {origin = "fc"}
+      %3 = quant.dcast %2 : tensor<?x1x!s> to tensor<?x1xf32>
+      func.return %3 : tensor<?x1xf32>
+    }
+    ```
+    """
+
+    name = "quant-search-scales"
+    preserves: ClassVar[Preservation] = MEANING
+
+    bits: int = 8
+    compensating: bool = False
+
+    def weights(self, function: FuncOp) -> list[RoundedWeight]:
+        """Those that have scales which are theirs alone, of no blocks where codes make up for those of other blocks."""
+        alone = {value for value, members in scale_groups(function).items() if len(members) == 1}
+        return [
+            each
+            for each in super().weights(function)
+            if each.element.bits <= self.bits
+            and each.rows.weight in alone
+            and not (self.compensating and each.element.granularity is Granularity.BLOCK)
+        ]
+
+    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
+        """Choose the scales of `weights`."""
+        found: dict[SSAValue, Array] = {}
+        for weight, seen in self._seen_alone(module, weights, runs):
+            is_centred = self.compensating and weight.bias is not None
+            moments = [seen.of_group(place, is_centred=is_centred)[0] for place in range(len(seen.total))]
+            factors = [DampedFactors.of(each) for each in moments] if self.compensating else None
+            scales = best_scales(weight, weight.grid(), moments, SHARES, factors)
+            if not np.array_equal(scales, weight.element.scales):
+                found[weight.rows.weight] = scales
+        count("weights", len(found))
+        set_scales(function_of(module, self.function), found)
+
+    def _seen_alone(
+        self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]
+    ) -> Iterator[tuple[RoundedWeight, SecondMoments]]:
+        """Each of `weights` with the moments of its data, in the float program where that is to be had."""
+        left = list(weights)
+        if self.compensating and self.floats is not None:
+            floats = FloatData(self.floats, self.function, runs)
+            for weight in weights:
+                (reader, rows), *others = weight.readers
+                data = None if others else floats.of(origins_of(reader))
+                if data is not None:
+                    left.remove(weight)
+                    yield weight, self.of_runs(rows, data)
+        yield from self.seen(module, left, runs)

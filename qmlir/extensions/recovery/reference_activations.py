@@ -1,0 +1,141 @@
+"""What passes that repair rounding measure against: float activations, and gradients of the loss at values."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.schemes import F64
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.evaluation.arrays import rows_of
+from qmlir.extensions.training.nn_gradient import NnGradient
+from qmlir.extensions.training.value_gradients import PlaceGradients
+from qmlir.interpreter.interpreter import RunsInStep
+from qmlir.ir.provenance import Origin, origins_of
+from qmlir.ir.signature import inputs_of, outputs_of
+from qmlir.specialization.inputs import function_of
+
+# The float program beside the quantized one: what its products read, and operations give, in the same runs.
+#
+# The quantized program was decided about a float one, whose operations have the same origins. Both go forward
+# together, so that no more is held of the float one than what it still needs.
+
+
+class FloatData:
+    """What a float `module` computes in `runs`, in the order of its program: what was passed is gone.
+
+    Operations that share their origins, such as products of the steps of a recurrent layer, are not told apart, and
+    left out.
+    """
+
+    def __init__(self, module: ModuleOp, name: str, runs: Sequence[Sequence[Any]]):
+        operations = list(function_of(module, name).body.block.ops)
+        known = ((op, rows_of(op)) for op in operations)
+        self._rows = {op: rows for op, rows in known if rows is not None and constant_array(rows.weight) is not None}
+        counts = Counter(map(origins_of, self._rows))
+        self._products = {origins: op for op in self._rows if counts[origins := origins_of(op)] == 1}
+        alike = Counter(map(_kind, operations))
+        self._givers = {kind: op for op in operations if alike[kind := _kind(op)] == 1 and op.results}
+        self._readers = {value: op for op in reversed(operations) for value in op.operands}  # the first one
+        self._left = dict.fromkeys(operations)
+        self._steps = RunsInStep(module, name, runs)
+        self._program = iter(self._steps)
+        self._at: Operation | None = None
+
+    def of(self, origins: tuple[Origin, ...]) -> Sequence[Array] | None:
+        """The data of the product with these `origins` in each run; `None` where there is none, or not any more."""
+        wanted = self._products.get(origins)
+        return None if wanted is None else self._before(wanted, self._rows[wanted].data)
+
+    def result(self, op: Operation) -> Sequence[Array] | None:
+        """What the operation that became `op` gives in each run; `None` where it is not known, or not any more."""
+        value = self.value(op)
+        reader = None if value is None else self._readers.get(value)
+        return None if value is None or reader is None else self._before(reader, value)
+
+    def value(self, op: Operation) -> SSAValue | None:
+        """The first result of the operation that became `op`; `None` where it is not known."""
+        found = self._givers.get(_kind(op))
+        return None if found is None else found.results[0]
+
+    def _before(self, wanted: Operation, value: SSAValue) -> Sequence[Array] | None:
+        """`value` in each run, before `wanted` is computed."""
+        if wanted not in self._left:
+            return None
+        while self._at is not wanted:
+            if self._at is not None:
+                del self._left[self._at]
+            self._at = next(self._program, wanted)  # what returns is no step
+        return self._steps.values(value)
+
+
+def _kind(op: Operation) -> tuple[tuple[Origin, ...], str]:
+    return origins_of(op), op.name
+
+
+# How much an error of a value inside a float program counts: the squared gradient of the error of the outputs by it.
+#
+# Near the float program an error `d` of the value changes the outputs `y` by `J d`, so that their squared errors,
+# each relative to the mean square of its output, add up to
+#
+#     sum_o |J_o d|^2 / E|y_o|^2 = d' (sum_o J_o' J_o / E|y_o|^2) d
+#
+# The diagonal of that matrix weights each element of `d` (Li et al., BRECQ: Pushing the Limit of Post-Training
+# Quantization by Block Reconstruction, ICLR 2021, equations 9 and 10). For random signs `e` the squares of `J' e`
+# have the diagonal of `J' J` in expectation: one backward pass has all elements of the outputs at once, as for
+# `qmlir search`.
+
+_DRAWS = 4
+"""Draws of signs for each run."""
+
+
+def _differentiated(module: ModuleOp, wrt: Sequence[str]) -> ModuleOp:
+    NnGradient(wrt=tuple(wrt)).apply(Context(), module)
+    return module
+
+
+def _factors(program: PlaceGradients, given: Sequence[Mapping[str, Array]], outputs: Sequence[str]) -> dict[str, float]:
+    """What makes an error of each output relative: one over the root of its mean square in all batches."""
+    if len(outputs) == 1:
+        return {outputs[0]: 1.0}  # the weights have a mean of 1 whatever it is
+    squares = {name: list[float]() for name in outputs}
+    for inputs in given:
+        values = program.forward(inputs)
+        for name, found in squares.items():
+            found.append(float(np.square(values[name], dtype=np.float64).mean()))
+    means = {name: float(np.mean(each)) for name, each in squares.items()}
+    return {name: mean**-0.5 for name, mean in means.items() if mean > 0}
+
+
+def error_weights(
+    module: ModuleOp, name: str, value: SSAValue, batches: Sequence[Sequence[Array]], shape: Sequence[int]
+) -> list[Array] | None:
+    """The weight of each element of `value`, which has `shape`, in each of `batches`: arguments of the function `name`.
+
+    They are 1 in the mean over all batches. `None` where the gradients of outputs are 0, or not finite. Raises
+    `DiagnosticError` for an operation without a gradient, naming it.
+    """
+    function = function_of(module, name)
+    names = [port.name for port in inputs_of(function)]
+    given = [dict(zip(names, each, strict=True)) for each in batches]
+    sizes = {each: array.shape for each, array in given[0].items()}
+    program = PlaceGradients(module, name, {value: shape}, sizes, _differentiated)
+    factors = _factors(program, given, [port.name for port in outputs_of(function) if program.reads(port.name)])
+    found: list[F64] = []
+    for at, inputs in enumerate(given):
+        random = np.random.default_rng([0, at])
+        values = program.forward(inputs)
+        total = np.zeros(tuple(shape))
+        for _ in range(_DRAWS):
+            signs = {each: random.choice([-1.0, 1.0], values[each].shape) for each in factors}
+            seeds = {each: (factor * signs[each]).astype(np.float32) for each, factor in factors.items()}
+            total += np.square(program.backward(values, seeds)[value], dtype=np.float64)
+        found.append(total)
+    mean = float(np.mean([each.mean() for each in found]))
+    return [(each / mean).astype(np.float32) for each in found] if 0 < mean < math.inf else None

@@ -1,0 +1,284 @@
+"""What passes that choose codes have in common: samples run through the quantized function, and weights are settled.
+
+A layer is settled when the runs come to it, so that it makes up for what the layers before it have become. Weights that
+several operations read, such as those of the steps of a recurrent layer, are settled before, by a run of their own.
+Where the caller has the float program, a layer also sees what that one multiplies the weights by.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import repeat
+from typing import Any, ClassVar, Generic, TypeVar, cast
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, ModuleOp, StringAttr, f64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.evaluation.arrays import ContractionRows
+from qmlir.dialects.nn.requantize import quantized_type
+from qmlir.dialects.quant.evaluate import dequantize
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.extensions.recovery.cut_points import Section
+from qmlir.extensions.recovery.reference_activations import FloatData
+from qmlir.extensions.recovery.rounded_weights import RoundedWeight, rounded_weights
+from qmlir.interpreter.interpreter import RunsInStep
+from qmlir.interpreter.samples import Data, Samples
+from qmlir.ir.diagnostics import emit_remark, op_error
+from qmlir.ir.interfaces import Quantizable, Slot
+from qmlir.ir.passes import TakesValues
+from qmlir.ir.provenance import origins_of
+from qmlir.quantization.report import LayerGain
+from qmlir.quantization.retyping import REPAIRED
+from qmlir.specialization.inputs import function_of
+
+_Seen = TypeVar("_Seen")
+
+
+def _as_attribute(gain: LayerGain) -> DictionaryAttr:
+    """A gain as an entry of the attribute `quant.repaired`."""
+    figures = {"before_db": gain.before_db, "after_db": gain.after_db}
+    told = {name: FloatAttr(round(each, 2), f64) for name, each in figures.items() if each is not None}
+    return DictionaryAttr({"pass": StringAttr(gain.repair), **told})
+
+
+def mark_repaired(function: FuncOp, gains: Iterable[LayerGain]) -> None:
+    """Write on the operations of `function` that read weights what was done to their layers, `gains`."""
+    told = list(gains)
+    for op in function.walk():
+        if not isinstance(op, Quantizable) or all(slot is not Slot.WEIGHT for _, slot in op.operands_with_slots()):
+            continue
+        nodes = set(_nodes_of(op))  # a composite may stand for more nodes than the product in it
+        if own := [_as_attribute(each) for each in told if nodes.issuperset(each.nodes)]:
+            op.attributes[REPAIRED] = ArrayAttr(own)
+
+
+def repairs_of(op: Operation) -> tuple[LayerGain, ...]:
+    """What repairs did to the layer of `op`, as it is written there; what reads as nothing of the kind is left out."""
+    return tuple(_gains_in(op.attributes.get(REPAIRED), _nodes_of(op)))
+
+
+def _gains_in(entries: Attribute | None, nodes: tuple[str, ...]) -> Iterator[LayerGain]:
+    for each in cast(ArrayAttr[Attribute], entries) if isinstance(entries, ArrayAttr) else ():
+        if isinstance(each, DictionaryAttr) and isinstance(name := each.data.get("pass"), StringAttr):
+            before, after = (_number(each.data.get(key)) for key in ("before_db", "after_db"))
+            yield LayerGain(name.data, nodes, before, after)
+
+
+def _number(attribute: Attribute | None) -> float | None:
+    return attribute.value.data if isinstance(attribute, FloatAttr) else None
+
+
+def _nodes_of(op: Operation) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.name or str(each) for each in origins_of(op))) or (op.name,)
+
+
+def nodes_of(weight: RoundedWeight) -> tuple[str, ...]:
+    """The nodes of the layer of weights: those of the first operation that reads them."""
+    return _nodes_of(weight.readers[0][0])
+
+
+def layer_of(weight: RoundedWeight) -> str:
+    """The name of the layer of weights."""
+    return "+".join(nodes_of(weight))
+
+
+@dataclass(frozen=True)
+class WeightBlock:
+    """Weights that are settled together."""
+
+    section: Section
+    weights: tuple[RoundedWeight, ...]
+
+
+@dataclass(frozen=True)
+class BlockData:
+    """What comes into a block in each run, floats, and what the float program gives behind it, where it is known."""
+
+    given: Sequence[Array]
+    exact: Sequence[Array] | None
+    exactly: SSAValue | None = None
+    """What that is in the float program."""
+
+
+def _block_data(block: WeightBlock, steps: RunsInStep, floats: FloatData | None) -> BlockData:
+    """That of a block which `steps` have come to."""
+    start = block.section.start
+    last = next(
+        op for op in reversed(block.section.operations) if not isinstance(op, QuantizeCastOp | DequantizeCastOp)
+    )
+    element, stored = quantized_type(start), steps.values(start)
+    given = stored if element is None else [dequantize(each, element) for each in stored]
+    return BlockData(given, *((None, None) if floats is None else (floats.result(last), floats.value(last))))
+
+
+@dataclass(frozen=True)
+class RepairsWeights(TakesValues, Generic[_Seen]):
+    """A pass that settles weights by what they are multiplied by in samples: those of the file or the folder `data`."""
+
+    data: str = ""
+    function: str = "main"
+
+    VALUES: ClassVar[tuple[str, ...]] = ("samples", "floats", "gained", "biases")
+    samples: ClassVar[Data | None] = None
+    """Samples that the caller has, in place of the file."""
+
+    floats: ClassVar[ModuleOp | None] = None
+    """The float program that was decided about; its products have the origins of those of the quantized one."""
+
+    gained: ClassVar[Callable[[LayerGain], None] | None] = None
+    """What is told of each layer that is changed."""
+
+    biases: ClassVar[set[Operation] | None] = None
+    """The constants of biases that the pass before has settled, for the passes of one pipeline: each makes up for the
+    mean error of its layer behind layers that are settled, so that nothing is left of it for `quant-correct-bias`."""
+
+    def tell(self, weight: RoundedWeight, what: str, before: float, after: float, signal: float) -> None:
+        """Say what was done to `weight`, and how far its error went down; `signal` is that of a layer without it."""
+        text = f"error reduced by {_decibels(before, after):.1f} dB" if after > 0 else "no error left"
+        emit_remark(weight.readers[0][0], f"{what}: {text}")
+        if self.gained is not None:
+            figures = (_decibels(signal, before), _decibels(signal, after)) if signal > 0 else (None, None)
+            self.gained(LayerGain(self.name, nodes_of(weight), *figures))
+
+    def weights(self, function: FuncOp) -> list[RoundedWeight]:
+        """The weights that it may change."""
+        return [each for each in rounded_weights(function) if each.may_be_repaired(self.name)]
+
+    @abstractmethod
+    def see(self, rows: Array, exact: Array) -> _Seen:
+        """What is kept of the rows that weights are multiplied by: floats `[groups, rows, terms]`.
+
+        `exact` are the same rows in the float program, where it is known, and otherwise `rows` themselves.
+        """
+
+    def rows_at_once(self, terms: int) -> int:
+        """How many rows of `terms` are worth being seen together, where a run has fewer: as many as what is kept of
+        them takes time and memory itself."""
+        return 0
+
+    @abstractmethod
+    def add(self, one: _Seen, other: _Seen) -> _Seen:
+        """What is kept of more rows."""
+
+    @abstractmethod
+    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
+        """Settle `weights` by what they are multiplied by in `runs`, the arguments of the function."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        function = function_of(op, self.function)
+        data = self.data if self.samples is None else self.samples
+        if isinstance(data, str) and not data:
+            raise op_error(function, f"{self.name} requires samples; pass data, a file or a folder of arrays")
+        weights = self.weights(function)
+        if not weights:
+            return
+        if self.biases is not None:
+            self.biases.clear()
+        self.repair(op, weights, [run.arguments for run in Samples(function, data)])
+
+    def in_turn(
+        self,
+        module: ModuleOp,
+        weights: Sequence[RoundedWeight],
+        runs: Sequence[Sequence[Any]],
+        settle: Callable[[RoundedWeight, _Seen], Sequence[Operation]],
+    ) -> None:
+        """Call `settle` for each of `weights` with all that is seen of its rows, and go on with what it changed."""
+        shared = [each for each in weights if len(each.readers) > 1]
+        for weight, seen in self.seen(module, shared, runs):
+            settle(weight, seen)
+        single = {each.readers[0][0]: each for each in weights if len(each.readers) == 1}
+        steps = RunsInStep(module, self.function, runs)
+        exact = None if self.floats is None or not single else FloatData(self.floats, self.function, runs)
+        for reader in steps if single else ():
+            if (weight := single.get(reader)) is not None:
+                known = None if exact is None else exact.of(origins_of(reader))
+                for changed in settle(weight, self._of_all(steps, weight.rows, known)):
+                    steps.again(changed)
+
+    def settled_biases(self, weights: Sequence[RoundedWeight]) -> None:
+        """Tell the passes behind this one that the biases beside `weights` were settled in turn with them.
+
+        Those of weights that several operations read are settled before others change, which then shift means again.
+        """
+        if self.biases is not None and all(len(each.readers) == 1 for each in weights):
+            self.biases.update(bias.op for each in weights if (bias := each.bias) is not None)
+
+    def blocks_in_turn(
+        self,
+        module: ModuleOp,
+        blocks: Sequence[WeightBlock],
+        runs: Sequence[Sequence[Any]],
+        settle: Callable[[WeightBlock, BlockData], Sequence[Operation]],
+    ) -> None:
+        """The same for `blocks`, with what comes into each and what the float program gives behind it."""
+        begun = {block.section.operations[0]: block for block in blocks}
+        steps = RunsInStep(module, self.function, runs)
+        floats = None if self.floats is None or not begun else FloatData(self.floats, self.function, runs)
+        for op in steps if begun else ():
+            if (block := begun.get(op)) is not None:
+                for changed in settle(block, _block_data(block, steps, floats)):
+                    steps.again(changed)
+
+    def seen(
+        self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]
+    ) -> Sequence[tuple[RoundedWeight, _Seen]]:
+        """Each of `weights` that is read with what is kept of all its rows, as the function is."""
+        readers = {reader: (weight, rows) for weight in weights for reader, rows in weight.readers}
+        found: dict[Operation, tuple[RoundedWeight, _Seen]] = {}
+        steps = RunsInStep(module, self.function, runs)
+        for reader in steps if readers else ():
+            if reader in readers:
+                weight, rows = readers[reader]
+                seen = self._of_all(steps, rows)
+                found[weight.op] = weight, self.add(found[weight.op][1], seen) if weight.op in found else seen
+        return list(found.values())
+
+    def _of_all(self, steps: RunsInStep, rows: ContractionRows, exact: Sequence[Array] | None = None) -> _Seen:
+        """What is kept of the rows of all runs; `exact` is the data of the float program."""
+        element, runs = quantized_type(rows.data), steps.values(rows.data)
+        return self.of_runs(rows, (each if element is None else dequantize(each, element) for each in runs), exact)
+
+    def of_runs(self, rows: ContractionRows, data: Iterable[Array], exact: Iterable[Array] | None = None) -> _Seen:
+        """What is kept of the floats `data` of all runs that go into `rows`; `exact` are those of the float program."""
+        known = repeat(None) if exact is None else exact
+        laid_out = (
+            (rows.of_data(each), None if other is None else rows.of_data(other))
+            for each, other in zip(data, known, strict=False)
+        )
+        return reduce(self.add, (self.see(*each) for each in self._joined(laid_out)))
+
+    def _joined(self, runs: Iterable[tuple[Array, Array | None]]) -> Iterator[tuple[Array, Array]]:
+        """The rows of runs, those of several together as far as `rows_at_once` goes.
+
+        Those of the float program are the same arrays where they are not known.
+        """
+        group: list[tuple[Array, Array | None]] = []
+        count = 0
+        for run in runs:
+            _, own, terms = run[0].shape
+            if group and count + own > self.rows_at_once(terms):
+                yield _of_group(group)
+                group, count = [], 0
+            group.append(run)
+            count += own
+        yield _of_group(group)
+
+
+def _of_group(group: Sequence[tuple[Array, Array | None]]) -> tuple[Array, Array]:
+    found = group[0][0] if len(group) == 1 else np.concatenate([rows for rows, _ in group], 1)
+    known = [exact for _, exact in group if exact is not None]
+    if not known:
+        return found, found
+    return found, known[0] if len(known) == 1 else np.concatenate(known, 1)
+
+
+def _decibels(signal: float, noise: float) -> float:
+    """How far `noise` is below `signal`, which is not 0; infinite where there is none."""
+    return 10 * math.log10(signal / noise) if noise > 0 else math.inf

@@ -1,0 +1,55 @@
+"""`qmlir explain`: says why a node of a quantized model has its types, what changed it, and which kernel runs it."""
+
+import argparse
+
+from qmlir.extensions.report.explaining import explain
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.specialization.inputs import check_known_inputs, function_of, parse_shapes
+from qmlir.targets.cpu.host import resolved_isa
+from qmlir.text.data import plain
+from qmlir.tools.arguments import add_model, add_options
+from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.models import Shapes, shapes_text, with_one_sample
+from qmlir.workflows.folder import QuantizedFolder
+from qmlir.workflows.loading import load
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `qmlir explain`."""
+    add_model(parser, help="folder written by qmlir quantize, or the .q.mlir in it")
+    parser.add_argument(
+        "node", metavar="NODE", help="node of the model, part of a node (fc1/matmul), tensor, input or weight"
+    )
+    add_options(parser, "--isa", "--threads", "--shape")
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Print the reasons. Raises `DiagnosticError` for anything but such a folder, and for unknown names."""
+    resolved_isa(arguments.isa)  # an unknown name fails before the work begins
+    given = parse_shapes(arguments.shape)
+    shapes = _completed(arguments.model, given)
+    found = explain(arguments.model, arguments.node, isa=arguments.isa, threads=arguments.threads, shapes=shapes)
+    is_assumed = bool(found.kernels) and shapes != given
+    assumed = f"  sizes that are open are taken as one sample has them: {shapes_text(shapes)}\n" if is_assumed else ""
+    session.emit({**plain(found), "shapes": shapes}, lambda: found.text() + assumed)
+    return 0
+
+
+def _completed(model: str, given: Shapes) -> Shapes:
+    """`given`, and for inputs with an open batch size their shapes for one sample."""
+    function = function_of(load(QuantizedFolder.open(model).module), "main")
+    check_known_inputs(function, given)
+    try:
+        return with_one_sample(function, given)
+    except DiagnosticError:  # more is open than a batch: the explanation says so in place of the kernels
+        return given
+
+
+EXPLAIN = Command(
+    add_arguments,
+    run,
+    examples=(
+        "explain out/ fc1",
+        "explain out/ fc1/matmul --isa avx2",
+    ),
+)

@@ -1,0 +1,240 @@
+"""What was decided about a node, as data: for each of its slots the type, what it follows from, and who said so.
+
+The deciding code notes its reasons (`qmlir.quantization.choice`); here they become keys, numbers and text while the
+module still is the one that was decided about.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from qmlir.extensions.report.inspection.naming import NamedNode
+from qmlir.extensions.report.inspection.values import ParameterInfo
+from qmlir.ir.interfaces import Quantizable, Slot
+from qmlir.quantization.choice import Basis, Choice, ObservedRange, Reason
+from qmlir.quantization.decisions import Decisions
+from qmlir.quantization.profiles.keys import is_constant, keyed_values
+from qmlir.quantization.profiles.profile import Profile
+from qmlir.quantization.recipe import Recipe
+from qmlir.quantization.report import key_of
+from qmlir.quantization.retyping import slots_of
+
+DEFAULT = "default"
+"""The source of a setting that neither a rule nor an option sets."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One field of a choice, its value, and the rule or option that set it."""
+
+    name: str
+    value: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a profile has of one value."""
+
+    key: str
+    minimum: float
+    maximum: float
+    mean: float
+    deviation: float
+    count: int
+    """How many numbers the profile counted."""
+
+    samples: int
+    """Of how many samples the profile is."""
+
+    mean_range: tuple[float, float] | None
+    """The averages of the smallest and of the largest number of a run over all runs."""
+
+    lowest_sample: int | None = None
+    """The first sample, counted from 0, with the smallest number; `None` where the profile does not say it."""
+
+    highest_sample: int | None = None
+
+
+@dataclass(frozen=True)
+class SlotDecision:
+    """Why the value in one slot has its type."""
+
+    slot: str
+    value: str
+    """The key of the value: a node, an input, a weight."""
+
+    type: ParameterInfo
+    basis: str
+    """What the type follows from, as `Basis` has it."""
+
+    decided_by: str
+    """The key of the operation whose rules decide; its slot is `decided_slot`."""
+
+    decided_slot: str
+    settings: tuple[Setting, ...] = ()
+    ranges: tuple[ObservedRange, ...] = ()
+    """What the type has room for."""
+
+    headroom: float = 1.0
+    shared_with: tuple[str, ...] = ()
+    """Other values that have the type, because an operation moves or limits them."""
+
+    observation: Observation | None = None
+
+
+@dataclass(frozen=True)
+class OperationDecision:
+    """What was decided about one operation of the lowered model."""
+
+    key: str
+    operation: str
+    is_quantized: bool
+    slots: tuple[SlotDecision, ...]
+    reason: str = ""
+    """Why it stays in float."""
+
+    rule: str = ""
+    """Which rule leaves it in float."""
+
+    remarks: tuple[str, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    """The statistics of the results of an operation in float."""
+
+
+def _calibrator(choice: Choice, slot: Slot) -> str:
+    if slot is Slot.WEIGHT:
+        return choice.calibrator or ("least error" if choice.has_least_error else "min_max")
+    return choice.data_calibrator
+
+
+def _choice_fields(choice: Choice, slot: Slot, basis: Basis) -> Iterator[tuple[str, str]]:
+    """What of a choice took part."""
+    yield "storage", str(choice.storage)
+    if basis is Basis.SUM:
+        return
+    yield "scheme", choice.scheme.name
+    if basis is Basis.FIXED:
+        return
+    if slot is Slot.WEIGHT:
+        chosen = choice.granularity
+        yield "granularity", "channel" if chosen.is_channel else f"block:{chosen.block}" if chosen.block else "tensor"
+    if choice.scale:
+        yield "scale", choice.scale
+    options = ", ".join(f"{name} = {value}" for name, value in choice.calibrator_options.items())
+    yield "calibrator", _calibrator(choice, slot) + (f" ({options})" if options else "")
+    yield "rule", choice.rule.value
+
+
+@dataclass
+class DecisionReader:
+    """Takes notes of what passes decide about `node` in `module`; a `Watch` of `qmlir.quantization.settings`."""
+
+    module: ModuleOp
+    node: NamedNode
+    profile: Profile
+    found: list[OperationDecision] = field(default_factory=list[OperationDecision])
+
+    def __call__(self, recipe: Recipe, decided: Sequence[Decisions]) -> None:
+        self.keys: Mapping[SSAValue, str] = {each.value: each.key for each in keyed_values(self.module)}
+        self.recipe = recipe
+        for self.decisions in decided:
+            self.found += self._operations()
+
+    def _operations(self) -> Iterator[OperationDecision]:
+        rows: dict[OperationDecision, None] = {}
+        for op in (*self.decisions.quantized, *self.decisions.left_in_float):
+            if isinstance(op, Quantizable) and self._is_named(op):
+                rows[self._operation(op)] = None  # the steps of a layer are one row where they are alike
+            elif isinstance(op, Quantizable) and op in self.decisions.quantized:
+                row = self._user(op)
+                if row is not None:
+                    rows[row] = None
+        yield from rows
+
+    def _is_named(self, op: Operation) -> bool:
+        return self.node.is_of(op) or any(self.keys.get(each) in self.node.values for each in op.results)
+
+    def _operation(self, op: Quantizable) -> OperationDecision:
+        remarks = tuple(dict.fromkeys(text for each, text in self.decisions.remarks if each is op))
+        if op in self.decisions.left_in_float:
+            slots = (*slots_of(op).values(), Slot.OUTPUT)
+            rules = (self.recipe.sources(op, slot).get("quantize", "") for slot in slots)
+            is_wanted = op in self.decisions.kept_in_float
+            rule = next(filter(None, rules), "") if is_wanted else ""
+            seen = tuple(each for result in op.results if (each := self._observation(result)) is not None)
+            reason = self.decisions.left_in_float[op]
+            return OperationDecision(key_of(op), op.name, False, (), reason, rule, remarks, seen)
+        return OperationDecision(key_of(op), op.name, True, tuple(self._slots(op)), remarks=remarks)
+
+    def _slots(self, op: Quantizable) -> Iterator[SlotDecision]:
+        for place, slot in slots_of(op).items():
+            yield from self._slot(op, place, slot)
+        for result in op.results:
+            if result in self.decisions.values:
+                reason = self.decisions.reasons[result]
+                slot = Slot.ACCUMULATOR if reason.slot is Slot.ACCUMULATOR else Slot.OUTPUT
+                yield self._decision(slot, result, ParameterInfo.of(self.decisions.values[result]), reason)
+
+    def _slot(self, op: Quantizable, place: int, slot: Slot) -> Iterator[SlotDecision]:
+        value, type_ = op.operands[place], self.decisions.operand_type(op, place)
+        reason = self.decisions.reasons.get((op, place)) or self.decisions.reasons.get(value)
+        if type_ is not None and reason is not None:
+            yield self._decision(slot, value, ParameterInfo.of(type_), reason)
+
+    def _user(self, op: Quantizable) -> OperationDecision | None:
+        """What was decided where `op` takes the named weight or input."""
+        named = [
+            decision
+            for place, slot in slots_of(op).items()
+            if self._is_given(op.operands[place])
+            for decision in self._slot(op, place, slot)
+        ]
+        return OperationDecision(key_of(op), op.name, True, tuple(named)) if named else None
+
+    def _is_given(self, value: SSAValue) -> bool:
+        """Whether `value` is an input or a constant that the node is the name of."""
+        owner = value.owner
+        if isinstance(owner, Block):
+            return self.keys.get(value) in self.node.values
+        return is_constant(owner) and self.node.is_of(owner)
+
+    def _name(self, value: SSAValue) -> str:
+        if value in self.keys:
+            return self.keys[value]
+        owner = value.owner
+        return key_of(owner) if isinstance(owner, Operation) else value.name_hint or "an argument"
+
+    def _decision(self, slot: Slot, value: SSAValue, type_: ParameterInfo, reason: Reason) -> SlotDecision:
+        said_by_target = self.decisions.target_settings.get((reason.op, reason.slot), {})
+        sources = {**self.recipe.sources(reason.op, reason.slot), **said_by_target}
+        fields = () if reason.choice is None else _choice_fields(reason.choice, reason.slot, reason.basis)
+        shared = dict.fromkeys(self._name(each) for each in reason.members if each is not value)
+        return SlotDecision(
+            slot.value,
+            self._name(value),
+            type_,
+            reason.basis.value,
+            key_of(reason.op),
+            reason.slot.value,
+            tuple(Setting(name, text, sources.get(name, DEFAULT)) for name, text in fields),
+            reason.ranges,
+            reason.headroom,
+            tuple(shared),
+            self._observation(value),
+        )
+
+    def _observation(self, value: SSAValue) -> Observation | None:
+        key = self.keys.get(value, "")
+        seen = self.profile.values.get(key)
+        if seen is None or not seen.count:
+            return None
+        mean_range = None if seen.batches is None else seen.batches.mean
+        summary = seen.summary
+        lowest, highest = self.profile.extreme_samples.get(key, (None, None))
+        return Observation(
+            key, summary.minimum, summary.maximum, summary.mean, summary.deviation, summary.count,
+            self.profile.samples, mean_range, lowest, highest,
+        )  # fmt: skip

@@ -1,0 +1,146 @@
+"""Why a node of a model is quantized as it is: by doing again what was done, and writing down who decides.
+
+The float module goes through the quantize pipeline once more, with the same profile and the same rules. The deciding
+code tells its reasons, an instrumentation tells which passes change the node, and the compile pipeline, taken as far as
+kernels have names, tells which of them run it. No sample is run and nothing is compiled.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
+
+from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
+from qmlir.extensions.report.inspection.deciding import DecisionReader
+from qmlir.extensions.report.inspection.explanation import Explanation, Standing
+from qmlir.extensions.report.inspection.kernels import kernels_of
+from qmlir.extensions.report.inspection.naming import NamedNode, find_node
+from qmlir.extensions.report.inspection.values import CASTS, value_info
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit
+from qmlir.ir.provenance import origins_of
+from qmlir.passmanager.instrumentation import Change, Instrumentation, ProvenanceChanges
+from qmlir.passmanager.manager import run_pipeline
+from qmlir.passmanager.pipeline import Pipeline
+from qmlir.pipelines import COMPILE, quantize_pipeline
+from qmlir.quantization.profiles.keys import is_constant
+from qmlir.quantization.profiles.profile import Profile, model_digest
+from qmlir.quantization.report import key_of
+from qmlir.quantization.settings import QuantizeSettings
+from qmlir.specialization.specialize import specialize
+
+_TO_KERNELS = ("lower", "fuse", "schedule", "bufferize")
+"""The stages after which every kernel is a function with a name and a schedule."""
+
+
+def _run(module: ModuleOp, passes: Pipeline, instrumentations: Sequence[Instrumentation], **given: Any) -> None:
+    said: list[Diagnostic] = []
+    with diagnostic_handler(said.append):
+        run_pipeline(module, passes, instrumentations, **given)
+    for diagnostic in said:
+        if diagnostic.severity is not Severity.REMARK:  # remarks were made when this was done for the first time
+            emit(diagnostic)
+
+
+def _standing(module: ModuleOp, node: NamedNode) -> tuple[Standing, ...]:
+    found: dict[Standing, None] = {}
+    for op in module.walk():
+        if node.is_of(op) and op.results and not isinstance(op, CASTS) and not is_constant(op):
+            operands, results = (
+                tuple(info for value in values if (info := value_info(value)) is not None)
+                for values in (op.operands, op.results)
+            )
+            found[Standing(key_of(op), op.name, operands, results)] = None
+    return tuple(found)
+
+
+def _whole(module: ModuleOp, node: NamedNode) -> NamedNode:
+    """The nodes that `node`, which may be a part of one, belongs to."""
+    origins = (origin for op in module.walk() for origin in origins_of(op))
+    names = frozenset(origin.name for origin in origins if node.has(origin))
+    return replace(node, origins=names)
+
+
+def _standing_in(module: ModuleOp, node: NamedNode, whole: NamedNode) -> NamedNode:
+    """`node` where something in `module` still stands for it alone, otherwise the whole that it is a part of."""
+    return node if any(map(node.is_of, module.walk())) else whole
+
+
+def _types(module: ModuleOp, node: NamedNode) -> list[tuple[str, list[Attribute]]]:
+    """The operations of the node with their types, to compare."""
+    return [(op.name, [value.type for value in (*op.operands, *op.results)]) for op in module.walk() if node.is_of(op)]
+
+
+def _changes(changes: ProvenanceChanges, node: NamedNode) -> tuple[Change, ...]:
+    return tuple(change for key in sorted(node.origins) for change in changes.of(key))
+
+
+def _op_types(modules: Sequence[ModuleOp], node: NamedNode) -> tuple[str, ...]:
+    names = {key.partition("/")[0] for key in node.origins} | node.origins
+    origins = (origin for module in modules for op in module.walk() for origin in origins_of(op))
+    return tuple(dict.fromkeys(each.op_type for each in origins if each.op_type and each.name in names))
+
+
+def _target_of(module: ModuleOp) -> str:
+    target = module.attributes.get(TARGET)
+    return target.isa if isinstance(target, TargetAttr) else ""
+
+
+def explain_node(
+    node: str,
+    module: ModuleOp,
+    profile: Profile,
+    *,
+    quantized: ModuleOp | None = None,
+    isa: str = "host",
+    threads: int = 1,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    **settings: Unpack[QuantizeSettings],
+) -> Explanation:
+    """Why `node` of a float `module` is quantized as it is, by its `profile` and the `settings` of `qmlir.quantize`.
+
+    `node` is the name of a node, a provenance key (`fc1/matmul`), or the name of a tensor, an input or a weight.
+    `quantized` is the module that came of it, where there is one; otherwise the one that comes of it now. `shapes`
+    fixes open sizes of inputs by name: kernels are made for known sizes, for `isa` and so many `threads`.
+
+    Raises `DiagnosticError`, with near names, for a name that the model does not have, and for a profile or a recipe
+    that does not fit. Why a kernel cannot be told is in the explanation.
+    """
+    pipeline = quantize_pipeline(settings, module)
+    changes = ProvenanceChanges()
+    made = module.clone()
+    _run(made, pipeline.passes("target", "lower"), [changes])
+    if model_digest(made).structure != profile.model.structure:  # an effort lowers long layers to all of their steps
+        unrolled, of_unrolled = module.clone(), ProvenanceChanges()
+        _run(unrolled, pipeline.passes("target", "lower", unrolls=True), [of_unrolled])
+        if model_digest(unrolled).structure == profile.model.structure:
+            made, changes = unrolled, of_unrolled
+    found = find_node(node, module, made)
+    op_types = _op_types((module, made), found)
+    whole = _whole(made, found)
+    reader = DecisionReader(made, found, profile)
+    rest = [stage.name for stage in pipeline.stages if stage.name not in ("target", "lower")]
+    _run(made, pipeline.passes(*rest), [changes], taken=profile, watch=reader)
+    given = made if quantized is None else quantized
+    standing = _standing_in(given, found, whole)
+    compiled, scheduled, failure = ProvenanceChanges(), None, ""
+    try:
+        scheduled = specialize(given, shapes)
+        _run(scheduled, COMPILE.passes(*_TO_KERNELS, isa=isa, threads=threads), [compiled])
+    except DiagnosticError as error:
+        failure = error.diagnostic.message
+    is_lowered = scheduled is not None and not failure
+    return Explanation(
+        node,
+        tuple(sorted(found.origins | found.values)),
+        op_types,
+        _standing(given, standing),
+        tuple(reader.found),
+        _changes(changes, found),
+        _changes(compiled, found) if is_lowered else (),
+        _target_of(scheduled) if scheduled is not None and is_lowered else isa,
+        kernels_of(scheduled, standing) if scheduled is not None and is_lowered else (),
+        failure,
+        quantized is None or _types(quantized, standing) == _types(made, standing),
+    )

@@ -1,0 +1,438 @@
+"""Collects the content of a report: two models and samples come in, a `Report` goes out.
+
+Samples go through the reference interpreter one after the other, and what they show is summed up: memory does not grow
+with their number. Compiled programs are timed, and judged on all of the data.
+"""
+
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib.metadata import version
+from typing import IO, Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.softmax.ops import SoftmaxOp
+from qmlir.dialects.quant.infer import element_type
+from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
+from qmlir.extensions.recovery.repairs import repairs_of
+from qmlir.extensions.report.inspection.values import ParameterInfo
+from qmlir.extensions.report.reporting.advice import Deciders
+from qmlir.extensions.report.reporting.findings import Checks, Facts, WeightFacts
+from qmlir.extensions.report.reporting.graph import GraphNode, ReportGraph, graph_of
+from qmlir.extensions.report.reporting.layout import layout
+from qmlir.extensions.report.reporting.model import ChannelWeights, Edge, Figure, KernelUse, Report, ReportNode, opening
+from qmlir.extensions.report.reporting.observing import Array, ObservedPair
+from qmlir.extensions.report.timing import interleaved
+from qmlir.extensions.training.evaluating import Batch, Batches, Labels, predicted, read_labels
+from qmlir.interpreter.progress import bar
+from qmlir.interpreter.samples import Data, Samples
+from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
+from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
+from qmlir.ir.provenance import origins_of
+from qmlir.ir.signature import outputs_of
+from qmlir.passmanager.manager import run_pipeline
+from qmlir.pipelines import CLEAN
+from qmlir.quantization.profiles.profile import Profile
+from qmlir.quantization.report import coverage, element_text, key_of
+from qmlir.quantization.retyping import KEEP_FLOAT
+from qmlir.specialization.inputs import shape_text
+from qmlir.targets.cpu.compiler import Program, compile_module
+from qmlir.targets.cpu.timing import KernelTime
+from qmlir.text.tables import counted
+from qmlir.workflows.comparison.compare import arguments_of
+from qmlir.workflows.comparison.names import OUTPUT, matched, module_names
+from qmlir.workflows.comparison.subjects import ModuleSubject
+
+SAMPLES = 8
+"""The default number of samples for the interpreter, which takes seconds for each sample of a large model."""
+
+_TURNS, _SECONDS_A_TURN = 5, 0.15
+"""Both programs are timed for about 1.5 seconds together."""
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """The options of a report."""
+
+    title: str = "model"
+    samples: int = SAMPLES
+    time: bool = True
+    """Whether both models are compiled and timed; otherwise there are no kernels."""
+
+    threads: int = 1
+    isa: str = "host"
+
+
+@dataclass
+class _Clock:
+    """The time of each part of the work."""
+
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+    @contextmanager
+    def part(self, name: str) -> Generator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+def _constant(value: SSAValue | None) -> ConstantOp | None:
+    return value.owner if value is not None and isinstance(value.owner, ConstantOp) else None
+
+
+def _slot_values(op: Operation | None) -> dict[Slot, SSAValue]:
+    """The first operand of each slot."""
+    found: dict[Slot, SSAValue] = {}
+    if isinstance(op, Quantizable):
+        for value, slot in op.operands_with_slots():
+            if slot is not None:
+                found.setdefault(slot, value)
+    return found
+
+
+def _weight_axis(op: Operation) -> int | None:
+    return op.quantization_slots().weight_channel_axis if isinstance(op, Quantizable) else None
+
+
+def _channel_axis(op: Operation | None) -> int | None:
+    """The axis of the channels of a result that the operation knows."""
+    return op.quantization_slots().result_channel_axis if isinstance(op, Quantizable) else None
+
+
+def _stored_bytes(module: Operation) -> int:
+    """The bytes of constants and of their scales; what has few bits is counted packed."""
+    bits = 0
+    for op in module.walk():
+        if not isinstance(op, ConstantOp):
+            continue
+        element, count = element_type(op.result.type), int(np.prod(op.array.shape))
+        bits += count * (element.bits if isinstance(element, StoredType) else 8 * op.array.itemsize)
+        bits += 32 * element.scales.size if isinstance(element, UniformQuantizedType) else 0
+    return -(-bits // 8)
+
+
+def _operand_bytes(op: Operation) -> int:
+    """The bytes of the constants that an operation takes."""
+    return sum(_stored_bytes(constant) for value in op.operands if (constant := _constant(value)) is not None)
+
+
+class _Collector:
+    """Collects what one report says."""
+
+    def __init__(
+        self, reference: ModuleOp, quantized: ModuleOp, data: Data, options: ReportOptions, progress: IO[str] | None
+    ) -> None:
+        self.options = options
+        self.progress = progress
+        self.clock = _Clock()
+        self.notes: list[str] = []
+        self.modules = (reference, quantized)
+        # Types are decided after folding: the folded model has the weights that the quantized one was made of.
+        self.folded = run_pipeline(reference.clone(), CLEAN)
+        self.subjects = ModuleSubject(self.folded, "float"), ModuleSubject(quantized, "quantized")
+        theirs, ours = ([port.name for port in outputs_of(each.signature)] for each in self.subjects)
+        if theirs != ours:
+            named = f"{', '.join(theirs)} and {', '.join(ours)}"
+            raise text_error(f"the float and the quantized model must have the same outputs, but got {named}")
+        self.names = module_names(quantized)
+        self.function: FuncOp = self.subjects[1].signature
+        self.graph: ReportGraph = graph_of(self.function, self.names)
+        pairs = matched(self.subjects[0].names, self.subjects[1].names)
+        self.counterparts = {key: name for name, key in pairs.items()}
+        self.data = data
+        self.limited = {name.key for name in self.subjects[1].names if name.is_limited}
+        self.observed = self._to_observe()
+        self.seen_classes: tuple[list[Array], list[Array]] = ([], [])
+        """The class of each sample that went through the interpreter, of the float and the quantized model."""
+        self.inputs: Mapping[str, Array] = {}
+        self.samples = 0
+
+    # What the values are
+
+    def _to_observe(self) -> dict[str, ObservedPair]:
+        found: dict[str, ObservedPair] = {}
+        for node in self.graph.nodes:
+            if node.key in found:
+                continue
+            element = None if node.value is None else element_type(node.value.type)
+            type_ = element if isinstance(element, UniformQuantizedType) and not node.is_output else None
+            found[node.key] = ObservedPair(type_, _channel_axis(node.operation), node.key in self.limited)
+        return found
+
+    def observe(self) -> None:
+        """Run both models on some samples."""
+        runs = Samples(self.function, self.data)
+        total = self.options.samples if runs.total is None else min(self.options.samples, runs.total)
+        with self.clock.part("interpreter"), bar("comparing", total, self.progress) as advance:
+            for run in runs:
+                arguments = arguments_of(self.function, run)
+                self.inputs = self.inputs or arguments
+                reference, found = (subject.values(arguments) for subject in self.subjects)
+                for key, observed in self.observed.items():
+                    observed.add(reference.get(self.counterparts.get(key, ""), ()), found.get(key, ()))
+                self._classify(Batch(arguments, run.samples, run.samples), reference, found)
+                self.samples += run.samples
+                advance(run.samples)
+                if self.samples >= self.options.samples:
+                    break
+
+    def _classify(self, batch: Batch, *values: Mapping[str, tuple[Array, ...]]) -> None:
+        """Keep the classes of what has one output of scores."""
+        ports = outputs_of(self.function)
+        if len(ports) == 1 and _is_scores(ports[0].type):
+            for each, classes in zip(values, self.seen_classes, strict=True):
+                classes.append(predicted(each[f"output:{ports[0].name}"][-1], batch))
+
+    # Programs
+
+    def compiled(self) -> tuple[Program, Program] | None:
+        """Both models compiled, `None` where nothing is to be timed or something cannot be compiled."""
+        if not self.options.time:
+            return None
+        try:
+            with self.clock.part("compiling"):
+                made = [
+                    compile_module(each, threads=self.options.threads, isa=self.options.isa, progress=self.progress)
+                    for each in self.modules
+                ]
+                for each in made:
+                    each(self.inputs)  # where sizes are open, this compiles
+            return made[0], made[1]
+        except DiagnosticError as error:
+            self.notes.append(f"Nothing is timed, because something cannot be compiled: {error.diagnostic.message}")
+            emit(Diagnostic(Severity.REMARK, f"nothing is timed: {error.diagnostic.message}"))
+            return None
+
+    def timed(self, programs: tuple[Program, Program] | None) -> tuple[list[Figure], Sequence[KernelTime]]:
+        """The time of one run of both, and the times of the kernels of the quantized one."""
+        if programs is None:
+            return [], ()
+        runs = {"reference": partial(programs[0], self.inputs), "quantized": partial(programs[1], self.inputs)}
+        with self.clock.part("timing"):
+            times = interleaved(runs, _TURNS, _SECONDS_A_TURN)
+            note = f"compiled, one run, median of {_TURNS} turns"
+            figure = Figure("time", "s", times["quantized"].median, times["reference"].median, note)
+            return [figure], programs[1].time_kernels(self.inputs)
+
+    def judged(self, labels: Labels | None, programs: tuple[Program, Program] | None) -> list[Figure]:
+        """Accuracy by labels, or agreement of both models: on all data with programs, else on interpreted samples."""
+        ports = outputs_of(self.function)
+        if labels is None and (len(ports) != 1 or not _is_scores(ports[0].type)):
+            return []
+        if len(ports) != 1:
+            raise text_error(f"labels require a model with one output, but got {len(ports)}")
+        known = None if labels is None else read_labels(labels)
+        found: tuple[list[Array], list[Array]] = ([], [])
+        with self.clock.part("accuracy"):
+            for batch in () if programs is None else Batches(self.modules[0], self.data, size=1):
+                for program, classes in zip(programs or (), found, strict=True):
+                    classes.append(predicted(program(batch.inputs)[ports[0].name], batch))
+        theirs, ours = map(np.concatenate, found if programs is not None else self.seen_classes)
+        agreement = Figure("agreement", "%", 100 * float((theirs == ours).mean()), None, counted(len(ours), "sample"))
+        if known is None:
+            return [agreement]
+        if len(known) != len(ours) and programs is not None:
+            raise text_error(f"expected one label per sample ({len(ours)}), but got {len(known)}")
+        known = known[: len(ours)]
+        reference, quantized = (100 * float((each == known).mean()) for each in (theirs, ours))
+        return [Figure("top-1 accuracy", "%", quantized, reference, counted(len(ours), "sample")), agreement]
+
+    # Nodes
+
+    def weights(self, node: GraphNode) -> WeightFacts | None:
+        """The weights of a contraction, `None` where there are none that are constant and quantized."""
+        op = node.operation
+        slots = _slot_values(op)
+        constant = _constant(slots.get(Slot.WEIGHT))
+        axis = None if op is None else _weight_axis(op)
+        if op is None or constant is None or axis is None:
+            return None
+        element = element_type(constant.result.type)
+        if not isinstance(element, UniformQuantizedType):
+            return None
+        data, bias = slots.get(Slot.INPUT), _constant(slots.get(Slot.BIAS))
+        data_type = None if data is None else element_type(data.type)
+        return WeightFacts(
+            constant.array,
+            element,
+            axis,
+            self._float_weights(node, constant.array.shape),
+            None if bias is None or not isinstance(element_type(bias.result.type), StoredType) else bias.array,
+            data_type if isinstance(data_type, UniformQuantizedType) else None,
+        )
+
+    def _float_weights(self, node: GraphNode, shape: tuple[int, ...]) -> Array | None:
+        """The weights of the same operation in the float model, where it is there with weights of this shape."""
+        op = self._float_operations.get(self.counterparts.get(node.key, ""))
+        constant = _constant(_slot_values(op).get(Slot.WEIGHT))
+        if op is None or node.operation is None or op.name != node.operation.name or constant is None:
+            return None
+        return constant.array if constant.array.shape == shape else None
+
+    def report(self, labels: Labels | None, profile: Profile | None) -> Report:
+        """The report."""
+        self.observe()
+        found = module_names(self.folded)
+        self._float_operations = {
+            key: value.owner for value, key in found.values.items() if isinstance(value.owner, Operation)
+        }
+        programs = self.compiled()
+        times, kernels = self.timed(programs)
+        uses = _uses(self.graph, kernels)
+        with self.clock.part("layout"):
+            drawn = layout(len(self.graph.nodes), self.graph.edges)
+        reasons = {row.key: row.reason for row in coverage(self.modules[1]).left_in_float}
+        facts = [self._facts(node, reasons) for node in self.graph.nodes]
+        nodes = tuple(
+            replace(self._node(each, uses.get(each.node.number, ())), place=drawn.nodes[each.node.number])
+            for each in facts
+        )
+        edges = tuple(Edge(*edge, points) for edge, points in zip(self.graph.edges, drawn.edges, strict=True))
+        findings = Checks(Deciders(self.function), profile).run(facts)
+        figures = (*self.judged(labels, programs), *self._outputs(), *self._sizes(), *times)
+        return Report(
+            self.options.title, f"qmlir {version('qmlir')}", self.samples, nodes, edges, drawn.width, drawn.height,
+            figures, findings, tuple(self.notes), self.clock.seconds, *opening(nodes),
+        )  # fmt: skip
+
+    def _facts(self, node: GraphNode, reasons: Mapping[str, str]) -> Facts:
+        op = node.operation
+        reason = "" if op is None else reasons.get(key_of(op), "")
+        kept = op is not None and KEEP_FLOAT in op.attributes
+        return Facts(
+            node,
+            self.observed.get(node.key),
+            self.weights(node),
+            node.key in self.limited,
+            reason,
+            is_kept_in_float=kept,
+        )
+
+    def _node(self, facts: Facts, uses: tuple[KernelUse, ...]) -> ReportNode:
+        node, seen, op = facts.node, facts.observed, facts.node.operation
+        element = None if node.value is None else element_type(node.value.type)
+        type_ = None if node.value is None else ranked_tensor(node.value.type)
+        main = [use.seconds for use in uses if use.nodes[0] == node.number]
+        is_quantized = isinstance(element, UniformQuantizedType)
+        return ReportNode(
+            node.number,
+            node.key.removeprefix("output:"),
+            op.name if op is not None else OUTPUT if node.is_output else "input",
+            "" if op is None else "+".join(dict.fromkeys(each.op_type for each in origins_of(op) if each.op_type)),
+            "" if type_ is None else shape_text(type_.get_shape()),
+            "" if element is None else element_text(element),
+            is_quantized,
+            reason=facts.reason,
+            mask=_mask(op),
+            quantized=None if node.is_output or not is_quantized else ParameterInfo.of(element),
+            error=None if seen is None else seen.figures,
+            is_limited=facts.is_limited,
+            range=None if seen is None else seen.range,
+            clipped=None if seen is None else seen.clipped,
+            histogram=None if seen is None else seen.shown(),
+            weights=None if facts.weights is None else _weights(facts.weights),
+            repairs=() if op is None else repairs_of(op),
+            multiply_adds=op.multiply_adds() if isinstance(op, MultipliesAndAdds) else 0,
+            bytes=0 if op is None else _operand_bytes(op),
+            kernels=uses,
+            seconds=sum(main) if main else None,
+        )
+
+    def _outputs(self) -> list[Figure]:
+        """The error of each output."""
+        outputs = [node for node in self.graph.nodes if node.is_output]
+        found: list[Figure] = []
+        for node in outputs[:4]:
+            figures = self.observed[node.key].figures
+            if figures is not None and figures.sqnr_db is not None:
+                name = "output error" if len(outputs) == 1 else f"error of {node.key.removeprefix('output:')}"
+                note = f"signal to noise, {counted(self.samples, 'sample')}"
+                found.append(Figure(name, "dB", figures.sqnr_db, None, note))
+        return found
+
+    def _sizes(self) -> list[Figure]:
+        reference, quantized = map(_stored_bytes, self.modules)
+        return [Figure("weights", "bytes", float(quantized), float(reference))]
+
+
+def _is_scores(type_: Any) -> bool:
+    tensor = ranked_tensor(type_)
+    return tensor is not None and tensor.get_num_dims() == 2 and tensor.get_shape()[1] > 1
+
+
+def _mask(op: Operation | None) -> str:
+    """What the mask of a softmax does, in words; empty without one."""
+    if not isinstance(op, SoftmaxOp) or op.mask is None:
+        return ""
+    if op.fill is not None:
+        return f"adds {op.fill.value.data:g} to the masked logits"
+    text = "what it excludes has the probability 0, and is in no range"
+    return f"{text}; a row that it excludes as a whole is uniform" if op.is_uniform_if_empty else text
+
+
+def _weights(facts: WeightFacts) -> ChannelWeights | None:
+    """The ranges of channels; none where scales are of blocks, or where there is nothing."""
+    if facts.type.granularity is Granularity.BLOCK or not facts.stored.size:
+        return None
+    if facts.real is not None:
+        rows = facts.by_channel(facts.real).astype(np.float64)
+    else:
+        rows = facts.centred * facts.type.scales.reshape(-1, 1)
+    low, high, scales = (each.tolist() for each in (rows.min(axis=1), rows.max(axis=1), facts.type.scales.reshape(-1)))
+    return ChannelWeights(ParameterInfo.of(facts.type), tuple(low), tuple(high), tuple(scales))
+
+
+def _uses(graph: ReportGraph, kernels: Sequence[KernelTime]) -> dict[int, tuple[KernelUse, ...]]:
+    """The calls of kernels for each node: the first node of a call is the one with most to compute."""
+    by_name: dict[str, list[GraphNode]] = {}
+    for node in graph.nodes:
+        for origin in origins_of(node.operation) if node.operation is not None else ():
+            by_name.setdefault(str(origin), []).append(node)
+    found: dict[int, tuple[KernelUse, ...]] = {}
+    for kernel in kernels:
+        nodes = {each.number: each for name in kernel.nodes for each in _computed_by(name, by_name)}
+        order = sorted(nodes.values(), key=lambda each: -_products(each))
+        use = KernelUse(kernel.name, kernel.seconds, tuple(each.number for each in order))
+        for each in order:
+            found[each.number] = (*found.get(each.number, ()), use)
+    return found
+
+
+def _computed_by(name: str, by_name: Mapping[str, list[GraphNode]]) -> Sequence[GraphNode]:
+    """The nodes that a name of a kernel's stands for: that of a node, or of a part inside it."""
+    while name not in by_name and "/" in name:
+        name = name.rpartition("/")[0]
+    return by_name.get(name, ())
+
+
+def _products(node: GraphNode) -> int:
+    return node.operation.multiply_adds() if isinstance(node.operation, MultipliesAndAdds) else 0
+
+
+def collect(
+    reference: ModuleOp,
+    quantized: ModuleOp,
+    data: Data,
+    *,
+    labels: Labels | None = None,
+    profile: Profile | None = None,
+    options: ReportOptions = ReportOptions(),
+    progress: IO[str] | None = None,
+) -> Report:
+    """What there is to say of `quantized` beside `reference`, the float model that it was made of, on `data`.
+
+    `labels` are a class for each sample (see `evaluating`): without them the report has the agreement
+    of both models in place of accuracy. `profile` is the one that types were decided by. Raises `DiagnosticError` for
+    data or labels that do not fit.
+    """
+    if options.samples < 1:
+        raise text_error(f"samples must be at least 1, but got {options.samples}")
+    return _Collector(reference, quantized, data, options, progress).report(labels, profile)

@@ -1,0 +1,367 @@
+"""What is likely to cost accuracy, each finding with the rule of a recipe that addresses it.
+
+The facts of one node come in, findings go out. Every limit has its source beside it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Operation
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.extensions.report.inspection.values import represented_range
+from qmlir.extensions.report.reporting.advice import Deciders, rule
+from qmlir.extensions.report.reporting.graph import GraphNode
+from qmlir.extensions.report.reporting.model import Finding, WarningLevel
+from qmlir.extensions.report.reporting.observing import ObservedPair
+from qmlir.ir.interfaces import Slot
+from qmlir.quantization.profiles.profile import Profile
+from qmlir.quantization.types import reach
+
+OUTLIER = 4.0
+"""A range that is so often as large as the 99.9 percentile gives two bits of eight to one value in a thousand."""
+
+OUTLIER_COUNT = 2000
+"""Of fewer values one in a thousand is too few to say something."""
+
+DEAD_COUNT = 32
+"""So many values of a channel have to be the same: a few may be by chance."""
+
+CLIPPED = 0.01
+"""The fraction of values that a range may clip: percentile calibrators clip up to so many on purpose.
+
+In at most 6 bits it is `2^-bits`. The uniform quantizer of the smallest squared error clips about half as many values
+of a normal distribution: 1.2% with 16 levels, 13.6% with 4 (Max, Quantizing for minimum distortion, 1960).
+"""
+
+UNEVEN = 16.0
+"""Channels whose weights differ so often in range have four bits fewer under one scale."""
+
+BIAS_LIMIT = 2**28
+"""Half of what a bias may reach before the weight scale of its channel is raised (2^29)."""
+
+SUM_LIMIT = 2**30
+"""Half of what an accumulator of 32 bits holds."""
+
+PAIR_LIMIT = 2**15 - 1
+"""What a sum of two products may reach in 16 bits: `vpmaddubsw`, which processors without VNNI multiply bytes with."""
+
+SAFE_WEIGHTS = 64
+"""The largest weights of which a pair never passes that limit: `255 * 2 * 64 < 2^15`."""
+
+_WORST_BYTE = 255
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class WeightFacts:
+    """The weights of a contraction: stored integers, the type, the axis of output channels, the bias as integers."""
+
+    stored: Array
+    type: UniformQuantizedType
+    axis: int
+    real: Array | None = None
+    """The float model's, where it has the same ones."""
+
+    bias: Array | None = None
+    data: UniformQuantizedType | None = None
+    """The type of what is multiplied with them."""
+
+    def by_channel(self, array: Array) -> Array:
+        """An array of the weights' shape as `[channels, weights of a channel]`."""
+        return np.moveaxis(array, self.axis, 0).reshape(array.shape[self.axis], -1)
+
+    @property
+    def centred(self) -> npt.NDArray[np.int64]:
+        """The integers that are multiplied, by channel: `[channels, weights of a channel]`."""
+        rows = self.by_channel(self.stored).astype(np.int64)
+        points = self.type.zero_points
+        if self.type.granularity is Granularity.BLOCK:
+            return rows
+        return rows - points.reshape(-1, 1)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of one node."""
+
+    node: GraphNode
+    observed: ObservedPair | None = None
+    weights: WeightFacts | None = None
+    is_limited: bool = False
+    reason: str = ""
+    """Why it is in float, empty for what is not."""
+
+    is_kept_in_float: bool = False
+    """Whether a rule wants it in float."""
+
+    @property
+    def name(self) -> str:
+        """The name of the node in the report."""
+        return self.node.key
+
+    @property
+    def operation(self) -> Operation:
+        """The operation of a node that is not a port."""
+        assert self.node.operation is not None
+        return self.node.operation
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}%"
+
+
+def _channels(places: Sequence[int]) -> str:
+    """`channel 3`, `channels 1, 2, 3 and 5 more`."""
+    listed = ", ".join(map(str, places[:3])) + (f" and {len(places) - 3} more" if len(places) > 3 else "")
+    return f"channel {listed}" if len(places) == 1 else f"channels {listed}"
+
+
+class Checks:
+    """The checks of one model: each takes what is known of a node."""
+
+    def __init__(self, deciders: Deciders, profile: Profile | None = None) -> None:
+        self._deciders = deciders
+        self._profile = profile
+
+    def outlier(self, facts: Facts) -> Iterator[Finding]:
+        """A range ruled by one outlier."""
+        seen, value = facts.observed, facts.node.value
+        if seen is None or value is None or seen.type is None or seen.type.bits > 8 or facts.is_limited:
+            return
+        if seen.range is None or seen.seen < OUTLIER_COUNT or seen.type.granularity is not Granularity.TENSOR:
+            return
+        if self._deciders.has_fixed_range(value):
+            return
+        largest, usual = max(map(abs, seen.range)), seen.quantile(0.999)
+        type_ = seen.type
+        held = float(type_.scale) * max(type_.storage_max - type_.zero_point, type_.zero_point - type_.storage_min)
+        if usual <= 0 or min(held, largest) < OUTLIER * usual:
+            return
+        yield Finding(
+            "outlier",
+            WarningLevel.SERIOUS,
+            f"The range of {facts.name} is ruled by outliers: 99.9% of its values are below {usual:.3g} in size, the "
+            f"largest is {largest:.3g}. The {type_.bits} bits are spread over the whole range, so that all others have "
+            f"{np.log2(min(held, largest) / usual):.1f} bits less. A percentile as calibrator cuts the outliers off.",
+            (facts.node.number,),
+            self._deciders.rule(value, calibrator={"name": "percentile", "percent": 99.9}),
+        )
+
+    def clipped(self, facts: Facts) -> Iterator[Finding]:
+        """A large fraction of values outside of the range of the type."""
+        seen, value = facts.observed, facts.node.value
+        if seen is None or value is None or facts.is_limited or seen.clipped is None or seen.type is None:
+            return
+        if seen.clipped <= max(CLIPPED, 2.0**-seen.type.bits):
+            return
+        known = None if self._profile is None else self._profile.values.get(facts.node.key)
+        low, high = represented_range(seen.type)
+        is_cut = known is not None and (known.minimum < low - seen.type.scale or known.maximum > high + seen.type.scale)
+        text = f"{_percent(seen.clipped)} of the values of {facts.name} lie outside of what its type holds, "
+        text += f"{low:.4g} to {high:.4g}, and are clipped. "
+        recipe = ""
+        if is_cut or known is None:
+            text += "A range from the smallest to the largest value that calibration saw holds them."
+            recipe = self._deciders.rule(value, calibrator="min_max")
+        else:
+            text += (
+                "The samples of the calibration had no such values, which no rule can know of: calibrate with samples "
+                "like these."
+            )
+        yield Finding("clipped", WarningLevel.SERIOUS, text, (facts.node.number,), recipe)
+
+    def dead_channels(self, facts: Facts) -> Iterator[Finding]:
+        """Constant channels: because of quantization, or in the float model already."""
+        lost = _lost_weights(facts.weights)
+        yield from self._dead_weights(facts, lost)
+        yield from self._dead_values(facts, lost)
+
+    def _dead_weights(self, facts: Facts, lost: IntArray) -> Iterator[Finding]:
+        weights = facts.weights
+        if weights is None:
+            return
+        empty = np.setdiff1d(_empty_channels(weights), lost)
+        if lost.size:
+            yield Finding(
+                "dead channel",
+                WarningLevel.SERIOUS,
+                f"All weights of {_channels(lost.tolist())} of {facts.name} became 0: they are less than half a "
+                f"step of the scale, {float(weights.type.scales.max()):.3g}, that other channels need. A scale for "
+                "each channel keeps them.",
+                (facts.node.number,),
+                rule(facts.operation, Slot.WEIGHT, granularity="channel"),
+            )
+        if empty.size:
+            yield Finding(
+                "dead channel",
+                WarningLevel.NOTICE,
+                f"All weights of {_channels(empty.tolist())} of {facts.name} are 0 in the model already: such a "
+                "channel costs time and says nothing. No rule helps; it can be pruned from the model.",
+                (facts.node.number,),
+            )
+
+    def _dead_values(self, facts: Facts, known: IntArray) -> Iterator[Finding]:
+        seen, value = facts.observed, facts.node.value
+        if seen is None or value is None or seen.type is None or facts.is_limited:
+            return
+        ours, theirs = seen.quantized_side.channels, seen.float_side.channels
+        if ours is None or theirs is None or ours.constant.size != theirs.constant.size or ours.constant.size < 2:
+            return
+        if seen.errors.elements < DEAD_COUNT * ours.constant.size:
+            return
+        lost = np.setdiff1d(np.flatnonzero(ours.constant & ~theirs.constant), known)
+        if lost.size and seen.type.bits < 16:
+            assert theirs.minima is not None
+            assert theirs.maxima is not None
+            spread = float((theirs.maxima - theirs.minima)[lost].max())
+            yield Finding(
+                "dead channel",
+                WarningLevel.SERIOUS,
+                f"{_channels(lost.tolist()).capitalize()} of {facts.name} never change once quantized: their "
+                f"values vary by {spread:.3g}, and a step of the type is {float(seen.type.scales.max()):.3g}. More "
+                "bits keep them.",
+                (facts.node.number,),
+                self._deciders.rule(value, storage="i16"),
+            )
+
+    def bias(self, facts: Facts) -> Iterator[Finding]:
+        """A bias, or a sum, near the limit of 32 bits."""
+        weights = facts.weights
+        if weights is None or weights.data is None or weights.type.granularity is Granularity.BLOCK:
+            return
+        bias = np.abs(weights.bias.astype(np.int64)).reshape(-1) if weights.bias is not None else np.zeros(1, np.int64)
+        near = np.flatnonzero(bias > BIAS_LIMIT)
+        if near.size:
+            is_channel = weights.type.granularity is Granularity.AXIS
+            yield Finding(
+                "bias",
+                WarningLevel.NOTICE,
+                f"The bias of {_channels(near.tolist())} of {facts.name} is up to {float(bias.max()):.3g} steps, of "
+                f"2^29 that a bias may have: the weights of the channel are very small beside it. Beyond, the scale of "
+                "the weights is raised. "
+                + (
+                    "One scale for all weights is larger than that of the channel."
+                    if is_channel
+                    else "Fewer bits for the weights make their scale larger."
+                ),
+                (facts.node.number,),
+                rule(facts.operation, Slot.WEIGHT, granularity="tensor")
+                if is_channel
+                else rule(facts.operation, Slot.WEIGHT, storage=_narrower(weights.type)),
+            )
+        products = np.abs(weights.centred).sum(axis=1) * reach(weights.data)
+        sums = products + (bias if bias.size in (1, products.size) else bias.max())
+        if sums.max(initial=0) > SUM_LIMIT:
+            yield Finding(
+                "accumulator",
+                WarningLevel.NOTICE,
+                f"The sums of {facts.name} may reach {float(sums.max()):.3g}, of 2^31 that 32 bits hold. Other "
+                "runtimes that add up in 32 bits may overflow. Weights of fewer bits make the sums smaller.",
+                (facts.node.number,),
+                rule(facts.operation, Slot.WEIGHT, storage=_narrower(weights.type)),
+            )
+
+    def uneven_channels(self, facts: Facts) -> Iterator[Finding]:
+        """One scale for channels of very different range."""
+        weights = facts.weights
+        if weights is None or weights.type.granularity is not Granularity.TENSOR or weights.stored.size == 0:
+            return
+        array = weights.centred if weights.real is None else weights.by_channel(weights.real)
+        sizes = np.abs(array).max(axis=1).astype(np.float64)
+        typical = float(np.median(sizes[sizes > 0])) if (sizes > 0).any() else 0.0
+        small = sizes[sizes > 0]
+        few = float(np.quantile(small, 0.1, method="lower")) if small.size else 0.0
+        if small.size < 2 or small.max() < UNEVEN * min(typical, few):
+            return
+        step = float(weights.type.scales.max()) if weights.real is not None else 1.0
+        levels = 2 * few / step
+        yield Finding(
+            "uneven channels",
+            WarningLevel.SERIOUS,
+            f"All channels of the weights of {facts.name} share one scale, and their ranges differ "
+            f"{small.max() / small.min():.3g} times: a tenth of the channels has {max(levels, 1):.0f} different "
+            "weights or fewer. A scale for each channel gives all of them the whole width.",
+            (facts.node.number,),
+            rule(facts.operation, Slot.WEIGHT, granularity="channel"),
+        )
+
+    def left_in_float(self, facts: Facts) -> Iterator[Finding]:
+        """A layer that computes in float."""
+        if not facts.reason:
+            return
+        recipe = rule(facts.operation, None, quantize=True) if facts.is_kept_in_float else ""
+        end = "" if facts.is_kept_in_float or "; help: " in facts.reason else " No rule changes that."
+        yield Finding(
+            "in float",
+            WarningLevel.NOTICE,
+            f"{facts.name} ({facts.operation.name}) is not quantized: {facts.reason}.{end}",
+            (facts.node.number,),
+            recipe,
+        )
+
+    def saturation(self, all_facts: Sequence[Facts]) -> Iterator[Finding]:
+        """Pairs of products of bytes that pass 16 bits, on other runtimes; one finding for the whole model."""
+        risky = [facts for facts in all_facts if facts.weights is not None and _may_saturate(facts.weights)]
+        if not risky:
+            return
+        names = ", ".join(facts.node.key for facts in risky[:3])
+        more = f" and {len(risky) - 3} more" if len(risky) > 3 else ""
+        yield Finding(
+            "saturation elsewhere",
+            WarningLevel.NOTICE,
+            f"The weights of {names}{more} use the whole range of 8 bits. qmlir computes exactly on every processor; "
+            "runtimes that multiply unsigned by signed bytes saturate sums of two products at 16 bits on processors "
+            "without VNNI (ONNX Runtime does), and give other results there. If the model goes to such a runtime, "
+            f"weights of 7 bits are safe: two products of at most {SAFE_WEIGHTS} by {_WORST_BYTE} fit.",
+            tuple(facts.node.number for facts in risky),
+            rule(None, Slot.WEIGHT, storage=f"i8<-{SAFE_WEIGHTS}:{SAFE_WEIGHTS}>"),
+        )
+
+    def run(self, all_facts: Sequence[Facts]) -> tuple[Finding, ...]:
+        """All findings, the serious ones first."""
+        checks: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
+            self.outlier, self.clipped, self.dead_channels, self.uneven_channels, self.bias, self.left_in_float,
+        )  # fmt: skip
+        found = [finding for check in checks for facts in all_facts for finding in check(facts)]
+        found += self.saturation(all_facts)
+        return tuple(sorted(found, key=lambda each: each.severity is not WarningLevel.SERIOUS))
+
+
+def _empty_channels(weights: WeightFacts) -> IntArray:
+    """The channels whose stored weights all stand for 0."""
+    if weights.type.granularity is Granularity.BLOCK:
+        return np.zeros(0, np.int64)
+    return np.flatnonzero((weights.centred == 0).all(axis=1))
+
+
+def _lost_weights(weights: WeightFacts | None) -> IntArray:
+    """Those of them that have other weights in the float model."""
+    if weights is None or weights.real is None:
+        return np.zeros(0, np.int64)
+    had = np.flatnonzero((weights.by_channel(weights.real) != 0).any(axis=1))
+    return np.intersect1d(_empty_channels(weights), had)
+
+
+def _narrower(type_: UniformQuantizedType) -> str:
+    """Weights of one bit less, and of 8 where there were more."""
+    if type_.bits > 8:
+        return "i8<-127:127>"
+    largest = max(type_.storage_max // 2, 1)
+    return f"i{type_.bits}<-{largest}:{largest}>"
+
+
+def _may_saturate(weights: WeightFacts) -> bool:
+    """Whether two weights of a channel, of one sign, give sums of two products that 16 bits do not hold."""
+    if weights.data is None or weights.data.bits != 8 or weights.type.bits != 8 or weights.stored.size == 0:
+        return False
+    rows = weights.centred
+    if rows.shape[1] < 2:
+        return False
+    positive = np.sort(np.maximum(rows, 0), axis=1)[:, -2:].sum(axis=1)
+    negative = np.sort(np.maximum(-rows, 0), axis=1)[:, -2:].sum(axis=1)
+    return bool((_WORST_BYTE * np.maximum(positive, negative) > PAIR_LIMIT).any())

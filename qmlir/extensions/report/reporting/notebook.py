@@ -1,0 +1,98 @@
+"""How modules show themselves in a notebook: `%load_ext qmlir` registers a formatter, and patches nothing of xDSL.
+
+A module is shown as what it computes: a table of its operations with their types, and its text, folded away. What is
+shown is small whatever the model: weights are left out. Results of this package need no formatter (`Readable`).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from markupsafe import escape
+
+from qmlir.extensions.report.reporting.graph import graph_of
+from qmlir.extensions.report.reporting.render import rendered
+from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.diagnostics import LINES, printable
+from qmlir.ir.signature import inputs_of, outputs_of
+from qmlir.quantization.profiles.keys import ENTRY, functions_of
+from qmlir.specialization.inputs import port_text, shape_text
+from qmlir.text.printing import PrintOptions, Weights, module_text
+from qmlir.workflows.comparison.names import module_names
+
+ROWS = 40
+"""Operations that are shown, the first ones."""
+
+_PAGE = "notebook.html.j2"
+
+_TEXT = 20_000
+"""Characters of a module's text that are shown."""
+
+
+class HtmlFormatter(Protocol):
+    """What IPython's formatter of HTML does, as far as it is used."""
+
+    def for_type_by_name(self, type_module: str, type_name: str, func: Callable[[Any], str]) -> Any:
+        """Let `func` give the HTML of objects of a type that need not be loaded yet."""
+        ...
+
+
+def module_html(module: Any) -> str:
+    """A module of this package as HTML; any other one as its text."""
+    functions = functions_of(module)
+    entry = next(
+        (each for each in functions if each.sym_name.data == ENTRY), functions[0] if len(functions) == 1 else None
+    )
+    shown: dict[str, Any] = {"entry": ""}
+    if entry is not None and len(entry.body.blocks) == 1:
+        names = module_names(module, entry.sym_name.data)
+        types = {name.key: name.type for name in names.names}
+        rows = [
+            (node.key, node.operation.name, types.get(node.key, ""), _shape(node.value))
+            for node in graph_of(entry, names).nodes
+            if node.operation is not None
+        ]
+        inputs, outputs = (", ".join(map(port_text, each)) for each in (inputs_of(entry), outputs_of(entry)))
+        shown = {"entry": entry.sym_name.data, "inputs": inputs, "outputs": outputs, "rows": rows[:ROWS]}
+        shown["more"] = len(rows) - ROWS
+    text = module_text(module, PrintOptions(weights=Weights.ELIDE))
+    cut = text if len(text) <= _TEXT else f"{text[:_TEXT]}\n… {len(text) - _TEXT} characters more"
+    return rendered(_PAGE, text=escape(printable(cut, LINES)), **shown)
+
+
+def _shape(value: Any) -> str:
+    type_ = None if value is None else ranked_tensor(value.type)
+    return "" if type_ is None else shape_text(type_.get_shape())
+
+
+FORMATS: Sequence[tuple[str, str, Callable[[Any], str]]] = (("xdsl.dialects.builtin", "ModuleOp", module_html),)
+"""What is shown how: the module and the name of each type, so that none is imported for it."""
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Show modules in notebooks as tables; `%load_ext qmlir` calls it.
+
+    Without the extension, a notebook shows the `repr` of an xDSL operation. Results of qmlir need no extension.
+
+    Args:
+        shell: The shell of IPython.
+
+    Example:
+        >>> %load_ext qmlir  # doctest: +SKIP
+    """
+    formatter: HtmlFormatter = shell.display_formatter.formatters["text/html"]
+    for module, name, function in FORMATS:
+        formatter.for_type_by_name(module, name, function)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Undo `load_ipython_extension`; `%unload_ext qmlir` calls it.
+
+    Args:
+        shell: The shell of IPython.
+
+    Example:
+        >>> %unload_ext qmlir  # doctest: +SKIP
+    """
+    formatter: Any = shell.display_formatter.formatters["text/html"]
+    for module, name, _ in FORMATS:
+        formatter.pop(f"{module}.{name}", None)

@@ -1,0 +1,181 @@
+"""Statistics of the values of a float and a quantized model on samples; no value is kept.
+
+Arrays of one value of both models come in, sample by sample; out go the error, the range, the share that is clipped,
+histograms over the same bins, and the range of each channel.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from qmlir.arithmetic import histogram as fine
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.quant.infer import broadcast_parameters
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.extensions.report.reporting.model import ErrorFigures, HistogramPair
+from qmlir.workflows.comparison.errors import ErrorSums
+
+SHOWN_BINS = 64
+"""Bins of the histograms on the page at most."""
+
+F64 = npt.NDArray[np.float64]
+
+
+@dataclass
+class Channels:
+    """The range of each channel of a value."""
+
+    axis: int
+    minima: F64 | None = None
+    maxima: F64 | None = None
+
+    def add(self, values: Array) -> None:
+        """Add the channels of an array."""
+        if values.ndim <= self.axis or not values.size:
+            return
+        others = tuple(axis for axis in range(values.ndim) if axis != self.axis)
+        low, high = values.min(axis=others).astype(np.float64), values.max(axis=others).astype(np.float64)
+        self.minima = low if self.minima is None else np.minimum(self.minima, low)
+        self.maxima = high if self.maxima is None else np.maximum(self.maxima, high)
+
+    @property
+    def constant(self) -> npt.NDArray[np.bool_]:
+        """For each channel, whether all of its values are equal."""
+        if self.minima is None or self.maxima is None:
+            return np.zeros(0, np.bool_)
+        return self.minima == self.maxima
+
+
+def _limits(type_: UniformQuantizedType, shape: tuple[int, ...], beyond: float = 0.0) -> tuple[F64, F64]:
+    """The smallest and the largest value of `type_`, and so many steps beyond, for a tensor of `shape`."""
+    scales, zero_points = broadcast_parameters(type_, shape)
+    low = (type_.storage_min - zero_points - beyond) * scales
+    return low, (type_.storage_max - zero_points + beyond) * scales
+
+
+def _outside(values: Array, type_: UniformQuantizedType) -> int:
+    """How many values lie more than half a step beyond what `type_` holds."""
+    low, high = _limits(type_, values.shape, 0.5)
+    return int(np.count_nonzero((values < low) | (values > high)))
+
+
+@dataclass
+class Side:
+    """Statistics of a value in one of the two models."""
+
+    low: float = np.inf
+    high: float = -np.inf
+    histogram: fine.Histogram = field(default_factory=fine.Histogram)
+    channels: Channels | None = None
+
+    def add(self, values: Array) -> None:
+        """Add an array; values that are not finite do not count."""
+        if not values.size:
+            return
+        flat = np.ascontiguousarray(values, np.float32 if values.dtype.itemsize <= 4 else np.float64).reshape(-1)
+        low, high = float(flat.min()), float(flat.max())
+        if not (np.isfinite(low) and np.isfinite(high)):
+            flat = flat[np.isfinite(flat)]
+            low, high = float(flat.min(initial=0.0)), float(flat.max(initial=0.0))
+        self.low, self.high = min(self.low, low), max(self.high, high)
+        self.histogram = self.histogram.merged(fine.Histogram.of(flat, low, high))
+        if self.channels is not None:
+            self.channels.add(values)
+
+
+@dataclass
+class ObservedPair:
+    """Statistics of one value in both models, and the error between them."""
+
+    type: UniformQuantizedType | None
+    """The type in the quantized model, `None` for a float there."""
+
+    channel_axis: int | None = None
+    is_limited: bool = False
+    """Whether what follows cuts off what the type cuts off: then errors are of what is left."""
+
+    float_side: Side = field(default_factory=Side)
+    quantized_side: Side = field(default_factory=Side)
+    errors: ErrorSums = field(default_factory=ErrorSums)
+    outside: int = 0
+    seen: int = 0
+
+    def __post_init__(self) -> None:
+        if self.channel_axis is not None:
+            self.float_side.channels = Channels(self.channel_axis)
+            self.quantized_side.channels = Channels(self.channel_axis)
+
+    def add(self, reference: Sequence[Array], found: Sequence[Array]) -> None:
+        """Add one run: an array for each step of an unrolled layer; of different numbers the last ones correspond."""
+        steps = min(len(reference), len(found))
+        for one, other in zip(reference[-steps:] if steps else (), found[-steps:] if steps else (), strict=True):
+            if one.shape == other.shape:
+                limited = (
+                    np.clip(one, *_limits(self.type, one.shape)) if self.type is not None and self.is_limited else one
+                )
+                self.errors.add(limited, other)
+                self.float_side.add(one)
+                if self.type is not None:
+                    self.outside += _outside(one, self.type)
+                    self.seen += one.size
+        for each in found:
+            self.quantized_side.add(each)
+
+    @property
+    def figures(self) -> ErrorFigures | None:
+        """The error, `None` where the float model has no such value."""
+        if not self.errors.elements:
+            return None
+        sqnr = self.errors.sqnr_db
+        return ErrorFigures(
+            None if sqnr == np.inf else max(sqnr, -999.0), self.errors.max_error, self.errors.mean(self.errors.sizes)
+        )
+
+    @property
+    def clipped(self) -> float | None:
+        """The fraction of float values outside of the range of the type, `None` without a type or without values."""
+        return self.outside / self.seen if self.seen else None
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """The smallest and the largest float value; of the quantized model where there is no float one."""
+        side = self.float_side if self.float_side.histogram.counts.size else self.quantized_side
+        return (side.low, side.high) if side.histogram.counts.size else None
+
+    def quantile(self, share: float) -> float:
+        """The quantile of the absolute float values at `0 <= share <= 1`, to within a bin; 0 without values."""
+        found = self.float_side.histogram
+        if not found.counts.size:
+            return 0.0
+        sizes = np.maximum(np.abs(found.edges[:-1]), np.abs(found.edges[1:]))
+        order = np.argsort(sizes, kind="stable")
+        place = int(np.searchsorted(np.cumsum(found.counts[order]), share * found.total))
+        return float(min(sizes[order][min(place, order.size - 1)], max(abs(self.float_side.low), self.float_side.high)))
+
+    def shown(self) -> HistogramPair | None:
+        """Both histograms over bins that they share, none narrower than a step of the type."""
+        sides = (self.float_side.histogram, self.quantized_side.histogram)
+        known = [each for each in sides if each.counts.size]
+        if not known:
+            return None
+        exponent = max(each.exponent for each in known)
+        if self.type is not None and self.type.granularity is Granularity.TENSOR:
+            exponent = max(exponent, int(np.ceil(np.log2(self.type.scale))))
+        while True:
+            coarse = [each.coarsened(exponent) for each in sides]
+            filled = [each for each in coarse if each.counts.size]
+            first = min(each.first for each in filled)
+            count = max(each.first + each.counts.size for each in filled) - first
+            if count <= SHOWN_BINS:
+                break
+            exponent += 1
+
+        def placed(each: fine.Histogram) -> tuple[int, ...]:
+            counts = np.zeros(count, np.int64)
+            counts[each.first - first :][: each.counts.size] = each.counts
+            return tuple(map(int, counts)) if each.counts.size else ()
+
+        width = float(np.ldexp(1.0, exponent))
+        return HistogramPair(first * width, width, placed(coarse[0]), placed(coarse[1]))

@@ -1,0 +1,581 @@
+"""A search of schedules on this machine: each contraction of a model is timed alone with all that it may have.
+
+Variants come first, then tiles of those that are near. All schedules are one program, so they run in turns, on the same
+memory, and the shortest of many times counts. The table's schedule is left only for one that is faster by `MARGIN` in
+each half of the rounds. With several threads the fastest on one thread are timed once more, as programs of their own.
+What is found is kept beside the cache after every kernel: a search that is interrupted goes on there, and
+`qmlir.compile` uses it.
+
+A contraction is timed as a module of its own, which computes it many times beside each other.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from math import inf
+from typing import IO, Any
+
+import numpy as np
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.tensor import EmptyOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.pattern_rewriter import PatternRewriter
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.kernel.attributes import ScheduleAttr
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp
+from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, integer_types
+from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.kernel.ops import shaped
+from qmlir.dialects.kernel.packed_ops import PackedOp
+from qmlir.extensions.search.schedules import TunedKernel, candidates, kernel_identity, key_of
+from qmlir.extensions.search.tuned import OnTrouble, read_store, store_path, write_store
+from qmlir.interpreter.jobs import Begun, Job, ShippedModule, Workers
+from qmlir.interpreter.progress import bar
+from qmlir.interpreter.random_inputs import random_inputs
+from qmlir.ir.diagnostics import op_error, printable, text_error, without_remarks
+from qmlir.ir.provenance import Origin, origins_of, set_origins
+from qmlir.passmanager.manager import run_pipeline
+from qmlir.passmanager.pipeline import Pipeline
+from qmlir.pipelines import COMPILE
+from qmlir.specialization.inputs import function_of
+from qmlir.specialization.specialize import specialize
+from qmlir.targets.cpu.compiler import checked_isa, temporary_program
+from qmlir.targets.cpu.scheduled.kernel_interleave import KernelInterleave
+from qmlir.targets.cpu.timing import time_steps
+from qmlir.text.data import parse_data
+from qmlir.text.tables import Readable, aligned, counted
+from qmlir.workflows.loading import takes_model
+from qmlir.workflows.workers import Cluster, workers_of
+
+_TAKEN_ALONG = (ConstantOp, EmptyOp)
+"""What defines an operand and has none itself: it is a part of what is timed, as in the model."""
+
+
+def _outer_values(op: Operation) -> Iterator[SSAValue]:
+    """The values from around `op` that it, or what is in its regions, uses; each once."""
+    seen: set[SSAValue] = set()
+    for each in op.walk():
+        for value in each.operands:
+            owner = value.owner
+            parent = owner if isinstance(owner, Operation) else owner.parent_op()
+            if value not in seen and parent is not None and (parent is op or not op.is_ancestor(parent)):
+                is_inside = parent is op and isinstance(owner, Block)
+                seen.add(value)
+                if not is_inside:
+                    yield value
+
+
+def _name(number: int) -> str:
+    return f"schedule{number}"
+
+
+def schedule_number(names: Sequence[str]) -> int | None:
+    """Which of the schedules the nodes `names` of a kernel speak of, `None` where it is another kernel."""
+    found = [int(name.removeprefix("schedule")) for name in names if name.startswith("schedule")]
+    return found[0] if found else None
+
+
+def scheduled_variants(module: ModuleOp) -> dict[int, ScheduleAttr]:
+    """The schedules in a module of `alone` after the stage that assigns them, by number."""
+    found: dict[int, ScheduleAttr] = {}
+    for op in module.walk():
+        schedule = op.loops if isinstance(op, PackedOp) else op.schedule if isinstance(op, ContractionOp) else None
+        number = schedule_number([origin.name for origin in origins_of(op)])
+        if schedule is not None and number is not None:
+            found[number] = schedule
+    return found
+
+
+def alone(op: ContractionOp, schedules: Sequence[ScheduleAttr | None]) -> ModuleOp:
+    """A module of the integer level that computes `op`, on tensors, once by each schedule; `None` is that of the table.
+
+    Constants come along, other operands are inputs. The data operand is a sum of two inputs: it lies in the arena, as
+    in a model. Each copy stands for a node of its own (`schedule_number`), and its result is an output.
+    """
+    values = list(_outer_values(op))
+    given = [value for value in values if not isinstance(value.owner, _TAKEN_ALONG)]
+    added = [op.x] if op.x in given else []
+    arguments = [value.type for value in (*given, *added)]
+    block = Block(arg_types=arguments)
+    known: dict[SSAValue, SSAValue] = dict(zip(given, block.args, strict=False))
+    for value in values:
+        if isinstance(value.owner, _TAKEN_ALONG):
+            known[value] = value.owner.clone().results[0]
+            defined = known[value].owner
+            assert isinstance(defined, Operation)
+            block.add_op(defined)
+    results = [op.target.type] * len(schedules)
+    function = FuncOp("main", (arguments, results), Region(block))
+    made: list[SSAValue] = []
+    for number, schedule in enumerate(schedules):
+        copy = op.clone(dict(known))
+        copy.schedule = schedule
+        set_origins(copy, [Origin(_name(number))])
+        block.add_op(copy)
+        made.append(copy.results[0])
+    block.add_op(ReturnOp(*made))
+    if added:
+        _add_input(block, known[op.x], block.args[-1])
+    return ModuleOp([function])
+
+
+def _add_input(block: Block, x: SSAValue, other: SSAValue) -> None:
+    """Let all that uses `x` use the sum of it and `other`."""
+    first = block.first_op
+    assert first is not None
+    at = Lowering(first, PatternRewriter(first), integer_types())
+    shape, element = shaped(x)
+    users = list(x.uses)
+    identity = AffineMap.identity(len(shape))
+    total = at.compute([Input(x, identity), Input(other, identity)], shape, element, Scalar.__add__)
+    for use in users:
+        use.operation.operands[use.index] = total
+
+
+MARGIN = 0.03
+"""What a schedule has to save, of the time of the table's, to take its place: less is noise."""
+
+NEAR = 1.3
+"""Tiles are tried of variants of which one takes at most so much more than the fastest."""
+
+SECONDS_EACH = 0.6
+"""How long the schedules of a kernel are timed together, about."""
+
+_LEAST_ROUNDS, _MOST_ROUNDS = 6, 300
+"""Of each half."""
+
+_FINALISTS = 3
+"""So many schedules that are fast on one thread are timed on several."""
+
+_TO_KERNELS = ("lower", "fuse")
+
+
+_MICRO = 1e6
+
+
+def _short(schedule: str) -> str:
+    """`u8s8_dot 6 x 4`, and other fields that are set."""
+    fields = dict(part.split(" = ") for part in schedule.partition("<")[2].rstrip(">").split(", "))
+    tile = f"{fields.get('rows', '1')} x {fields.get('vectors', '1')}"
+    block = f", block {fields['block']}" if "block" in fields else ""
+    divided = ", divided" if "threads" in fields else ""
+    return f"{fields['variant'].strip(chr(34))} {tile}{block}{divided}"
+
+
+@dataclass(frozen=True, repr=False)
+class FoundKernel(Readable):
+    """A contraction of a model, and its fastest schedule."""
+
+    name: str
+    """The operation and its shape, such as `conv3x3 1x56x56x64`."""
+
+    nodes: tuple[str, ...]
+    """The nodes of the model that the kernel runs; nodes of equal sizes and types share it."""
+
+    multiply_adds: int
+    """Multiply-adds of one call."""
+
+    tuned: TunedKernel
+    """The schedules that were compared, with their times."""
+
+    is_new: bool
+    """False if the result was stored before."""
+
+    @property
+    def gain(self) -> str:
+        """The time saved by the schedule that was found, such as `-12%`; empty if the built-in one is fastest."""
+        return f"{-100 * self.tuned.gain:.0f}%" if self.tuned.schedule is not None else ""
+
+    def text(self) -> str:
+        """Format the result as one line.
+
+        Returns:
+            The kernel, and its fastest schedule.
+        """
+        tuned = self.tuned
+        if tuned.schedule is None:
+            return f"{printable(self.name)}: {_short(tuned.default)} stays, of {tuned.tried}\n"
+        found = f"{_short(tuned.schedule)} in place of {_short(tuned.default)}"
+        return f"{printable(self.name)}: {found}, {self.gain}\n"
+
+    def row(self) -> tuple[str, ...]:
+        """Return the cells of its row in the table of `TuneResult.text`.
+
+        Returns:
+            The cells: kernel, number of nodes, built-in schedule and its time, the schedule that was found, its time
+            and gain.
+        """
+        tuned = self.tuned
+        known = (self.name, str(len(self.nodes)), _short(tuned.default), f"{_MICRO * tuned.default_seconds:.1f}")
+        if tuned.schedule is None:
+            return (*known, "", "", "")
+        return (*known, _short(tuned.schedule), f"{_MICRO * tuned.seconds:.1f}", self.gain)
+
+
+_HEAD = ("kernel", "times", "table", "us", "found", "us", "gain")
+
+
+@dataclass(frozen=True, repr=False)
+class TuneResult(Readable):
+    """The outcome of tuning."""
+
+    path: str
+    """The file that stores the results."""
+
+    isa: str
+    """The instruction set."""
+
+    threads: int
+    """Number of threads."""
+
+    kernels: tuple[FoundKernel, ...]
+    """The kernels, most work first."""
+
+    remaining: int
+    """Number of kernels that were not searched in time; another run begins with them."""
+
+    def text(self) -> str:
+        """Format the result.
+
+        Returns:
+            A table of the kernels, and the time that their schedules save together.
+        """
+        if not self.kernels and not self.remaining:
+            return "nothing to search: the model has no matrix product or convolution without a schedule\n"
+        left = f"{counted(self.remaining, 'kernel')} not searched in time; run qmlir tune again to continue"
+        if not self.kernels:
+            return f"{left}\n"
+        table = aligned([_HEAD, *(each.row() for each in self.kernels)], {"times", "us", "gain"})
+        lines = [*table, ""]
+        default = sum(len(each.nodes) * each.tuned.default_seconds for each in self.kernels)
+        best = sum(len(each.nodes) * each.tuned.seconds for each in self.kernels)
+        faster = sum(each.tuned.schedule is not None for each in self.kernels)
+        lines.append(
+            f"faster schedules for {faster} of {counted(len(self.kernels), 'kernel')}: {_MICRO * best:.0f} us "
+            f"instead of {_MICRO * default:.0f} us; qmlir compile reads them from {self.path}"
+        )
+        if self.remaining:
+            lines.append(left)
+        return "".join(f"{line}\n" for line in lines)
+
+
+@dataclass
+class TunableKernel:
+    """A contraction that stands for all of its kind in the model."""
+
+    op: ContractionOp
+    identity: str
+    nodes: list[str]
+    uses: int = 0
+
+    @property
+    def name(self) -> str:
+        """A short description of the computation: its kind, sizes and terms."""
+        taps = "x".join(map(str, shaped(self.op.w)[0][1:-1])) if isinstance(self.op, ConvOp) else ""
+        kind = "depthwise" if isinstance(self.op, ConvOp) and self.op.group_count > 1 else self.op.name.split(".")[1]
+        reads = f"x{self.op.terms()}" if isinstance(self.op, ConvOp) else ""
+        shape = "x".join(map(str, shaped(self.op.target)[0]))
+        return f"{kind}{taps} {shape} of {reads.removeprefix('x') or self.op.terms()}"
+
+    @property
+    def work(self) -> int:
+        """The multiply-adds of all."""
+        return self.uses * self.op.multiply_adds()
+
+
+def _run(module: ModuleOp, passes: Pipeline) -> None:
+    with without_remarks():
+        run_pipeline(module, passes)
+
+
+def kernels_of(module: ModuleOp, function: str, isa: str, threads: int) -> list[TunableKernel]:
+    """The contractions of a static module that have no schedule, each kind once, the most work first."""
+    lowered = module.clone()
+    _run(lowered, COMPILE.passes(*_TO_KERNELS, isa=isa))
+    _run(lowered, Pipeline((KernelInterleave(isa=isa),)))
+    found: dict[str, TunableKernel] = {}
+    for op in function_of(lowered, function).walk():
+        if isinstance(op, ContractionOp) and op.schedule is None:
+            identity = kernel_identity(op, isa, threads)
+            kernel = found.setdefault(identity, TunableKernel(op, identity, []))
+            kernel.nodes += [origin.name for origin in origins_of(op)[:1]]
+            kernel.uses += 1
+    return sorted(found.values(), key=lambda each: -each.work)
+
+
+def _scheduled(op: ContractionOp, schedules: Sequence[ScheduleAttr | None], isa: str, threads: int) -> ModuleOp:
+    module = alone(op, schedules)
+    _run(module, COMPILE.passes("schedule", isa=isa, threads=threads))
+    return module
+
+
+def _memory(program: Any) -> dict[str, Array]:
+    return {port.name: np.zeros(port.shape, port.dtype) for port in program.outputs}
+
+
+def _check_equal(op: ContractionOp, outputs: Mapping[str, Array], names: Sequence[str]) -> None:
+    """Raises `DiagnosticError` where two schedules give other bits."""
+    first, *others = outputs.values()
+    for name, other in zip(names[1:], others, strict=True):
+        if first.tobytes() != other.tobytes():
+            raise op_error(op, f"computes different values with {name} and with {names[0]}; please report this bug")
+
+
+class Timer:
+    """Times the schedules of one kernel."""
+
+    def __init__(self, op: ContractionOp, isa: str, threads: int) -> None:
+        self.op = op
+        self.isa = isa
+        self.threads = threads
+
+    def default(self) -> ScheduleAttr:
+        """The schedule of the tables, the choice of an algorithm included."""
+        module = _scheduled(self.op, [None], self.isa, self.threads)
+        return scheduled_variants(module)[0]
+
+    def one_thread(self, schedules: Sequence[ScheduleAttr]) -> dict[ScheduleAttr, tuple[float, float]]:
+        """The shortest seconds in each half of the rounds, of those schedules that the kernel can have."""
+        module = _scheduled(self.op, schedules, self.isa, self.threads)
+        known = scheduled_variants(module)
+        halves = self._halves(module, len(schedules))
+        return {
+            schedule: (halves[0][number], halves[1][number])
+            for number, schedule in enumerate(schedules)
+            if known.get(number) == schedule and inf not in (halves[0][number], halves[1][number])
+        }
+
+    def _halves(self, module: ModuleOp, count: int) -> list[list[float]]:
+        inputs = inputs_for(module)
+        _run(module, COMPILE.passes("bufferize", "loops"))
+        with temporary_program(module) as program:
+            outputs = _memory(program)
+            first = time_steps(program, inputs, 2, outputs)
+            _check_equal(self.op, outputs, [f"schedule {number}" for number in range(count)])
+            rounds = _rounds(sum(each.seconds for each in first))
+            return [
+                _by_number(time_steps(program, inputs, rounds, outputs), count) for _ in range(2)
+            ]  # fmt: skip
+
+    def together(self, schedules: Sequence[ScheduleAttr]) -> dict[ScheduleAttr, tuple[float, float]]:
+        """The same as programs on all threads, called in turns."""
+        with ExitStack() as stack:
+            calls: list[Callable[[], object]] = []
+            for schedule in schedules:
+                module = _scheduled(self.op, [schedule], self.isa, self.threads)
+                inputs = inputs_for(module)
+                _run(module, COMPILE.passes("bufferize", "loops"))
+                program = stack.enter_context(temporary_program(module))
+                calls.append(_call(program, inputs, _memory(program)))
+            first = [_seconds(call) for call in calls for _ in range(2)][1::2]
+            rounds = _rounds(sum(first))
+            halves = [
+                [min(times) for times in zip(*([_seconds(call) for call in calls] for _ in range(rounds)), strict=True)]
+                for _ in range(2)
+            ]
+        return {schedule: (halves[0][place], halves[1][place]) for place, schedule in enumerate(schedules)}
+
+
+def _call(program: Any, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> Callable[[], object]:
+    return lambda: program(inputs, outputs)
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def _rounds(seconds: float) -> int:
+    return max(_LEAST_ROUNDS, min(_MOST_ROUNDS, int(SECONDS_EACH / 2 / max(seconds, 1e-9))))
+
+
+def _by_number(times: Sequence[Any], count: int) -> list[float]:
+    """The seconds of each schedule: of the kernels that stand for it, all together; infinite where there is none."""
+    found: dict[int, float] = {}
+    for each in times:
+        number = schedule_number(each.nodes)
+        if number is not None:
+            found[number] = found.get(number, 0.0) + each.seconds
+    return [found.get(number, inf) for number in range(count)]
+
+
+def inputs_for(module: ModuleOp) -> dict[str, Array]:
+    """What a kernel that is timed is run with."""
+    return random_inputs(function_of(module, "main"), 0)
+
+
+def _is_faster(times: tuple[float, float], default: tuple[float, float]) -> bool:
+    """Whether it is, in both halves."""
+    return all(one < (1 - MARGIN) * other for one, other in zip(times, default, strict=True))
+
+
+def _tuned(kernel: TunableKernel, isa: str, threads: int) -> TunedKernel:
+    """Time the schedules of a kernel."""
+    timer = Timer(kernel.op, isa, threads)
+    default = timer.default()
+    every = list(dict.fromkeys((default, *candidates(kernel.op, isa, threads))))
+    schedules = _of_fast_variants(timer, every)
+    if len(schedules) == 1:
+        times: dict[ScheduleAttr, tuple[float, float]] = {}
+    elif threads == 1:
+        times = timer.one_thread(schedules)
+    else:
+        times = timer.together(_finalists(timer, default, schedules))
+    best = min(times, key=lambda each: min(times[each]), default=default)
+    is_faster = best != default and _is_faster(times[best], times[default])
+    chosen = best if is_faster else default
+    return TunedKernel(
+        kernel.identity, str(best) if is_faster else None, str(default), min(times.get(chosen, (0.0,))),
+        min(times.get(default, (0.0,))), len(every),
+    )  # fmt: skip
+
+
+def _of_fast_variants(timer: "Timer", every: Sequence[ScheduleAttr]) -> list[ScheduleAttr]:
+    """The schedules of the variants whose first one is not much slower than the fastest; the default is among them."""
+    first: dict[str, ScheduleAttr] = {}
+    for each in every:
+        first.setdefault(each.variant, each)
+    if len(first) == 1:
+        return list(every)
+    times = {each.variant: min(found) for each, found in timer.one_thread(list(first.values())).items()}
+    near = NEAR * min(times.values())
+    default = every[0].variant
+    return [each for each in every if each.variant == default or times.get(each.variant, inf) <= near]
+
+
+def _finalists(timer: Timer, default: ScheduleAttr, schedules: Sequence[ScheduleAttr]) -> list[ScheduleAttr]:
+    """The default, and those that are fast on one thread, with the work divided and without."""
+
+    def tile(each: ScheduleAttr) -> tuple[object, ...]:
+        return (each.variant, each.rows, each.vectors, each.lanes, each.k_unroll, each.block, each.prefetch)
+
+    ways: dict[tuple[object, ...], list[ScheduleAttr]] = {}
+    for each in schedules:
+        ways.setdefault(tile(each), []).append(each)
+    times = timer.one_thread([found[0] for found in ways.values()])
+    fastest = sorted(times, key=lambda each: min(times[each]))[:_FINALISTS]
+    return list(
+        dict.fromkeys((default, *ways[tile(default)], *(each for found in fastest for each in ways[tile(found)])))
+    )
+
+
+# By workers
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """What is tuned, for a worker: a static module, and what it is compiled for."""
+
+    module: ShippedModule
+    function: str
+    isa: str
+    threads: int
+
+
+def _begin_tuning(subject: _Subject) -> Begun:
+    """Answers the identity of a kernel with what is found out about it, as JSON."""
+    kernels = kernels_of(subject.module.module(), subject.function, subject.isa, subject.threads)
+    known = {kernel.identity: kernel for kernel in kernels}
+
+    def time_schedules(identity: str) -> bytes:
+        return json.dumps(asdict(_tuned(known[identity], subject.isa, subject.threads))).encode()
+
+    return time_schedules
+
+
+def _tuned_by(workers: Workers, subject: _Subject, kernels: Iterable[TunableKernel]) -> Iterator[TunedKernel]:
+    answers = workers.map(Job(_begin_tuning, subject), (kernel.identity for kernel in kernels))
+    return (TunedKernel.of(parse_data(each, "the answer of a worker")) for each in answers)
+
+
+@takes_model
+def tune(
+    module: ModuleOp,
+    *,
+    isa: str = "host",
+    threads: int = 1,
+    function: str = "main",
+    kernels: int | None = None,
+    seconds: float | None = None,
+    remeasure: bool = False,
+    cluster: "Cluster | None" = None,
+    progress: IO[str] | None = None,
+    on_kernel: Callable[[FoundKernel], object] = lambda found: None,
+    on_trouble: OnTrouble = lambda text: None,
+) -> TuneResult:
+    """Search for faster schedules of a model's contractions on this machine.
+
+    Kernels with the most work come first. Results are stored next to the cache after each kernel, and `compile` uses
+    them.
+
+    Args:
+        module: The model: a module, a result that holds one (such as `Quantized`), or a path or ONNX model that `load`
+            accepts. Shapes must be static.
+        isa: Instruction set of the CPU, such as `avx2`; `host` is the best one of this CPU.
+        threads: Number of threads to time kernels with, at least 1.
+        function: Name of the function to tune.
+        kernels: Maximum number of kernels. `None` searches all.
+        seconds: Time after which no search of a kernel starts. `None` sets no limit.
+        remeasure: Time kernels again whose result is stored.
+        cluster: Address of a Dask scheduler (`tcp://host:port`), a Dask client, or a `concurrent.futures.Executor`,
+            whose workers time the kernels, each one at a time. They must have the kind of CPU that this machine has.
+        progress: Stream that shows progress: a terminal gets a bar, any other stream a line every ten seconds.
+        on_kernel: Function that is called with each `FoundKernel`.
+        on_trouble: Function that is called with the reason why a stored result cannot be used.
+
+    Returns:
+        The kernels with the times of their schedules. Printing it shows a table.
+
+    Raises:
+        DiagnosticError: The model has dynamic dimensions or cannot be compiled here, or the results cannot be stored.
+
+    Example:
+        >>> result = qmlir.tune("docs/examples/partition.mlir", seconds=0)
+        >>> len(result.kernels), result.remaining
+        (0, 3)
+    """
+    if kernels is not None and kernels < 1:
+        raise text_error(f"kernels must be at least 1, but got {kernels}")
+    wanted = checked_isa(isa, threads)
+    path = store_path(wanted, threads)
+    known = dict(read_store(path, on_trouble).kernels)
+    write_store(path, known)  # an unwritable store is an error before the search
+    static = specialize(module, function=function)
+    chosen = kernels_of(static, function, wanted, threads)[:kernels]
+    found: list[FoundKernel] = []
+    remaining, begun = 0, time.monotonic()
+    new = {kernel.identity: kernel for kernel in chosen if remeasure or key_of(kernel.identity) not in known}
+
+    def in_time() -> Iterator[TunableKernel]:
+        for kernel in new.values():
+            if seconds is not None and time.monotonic() - begun >= seconds:
+                return
+            yield kernel
+
+    with workers_of(cluster, same_processor=True) as workers, bar("tuning", len(chosen), progress) as advance:
+        if workers is None:
+            made = (_tuned(kernel, wanted, threads) for kernel in in_time())
+        else:
+            made = _tuned_by(workers, _Subject(ShippedModule.of(static), function, wanted, threads), in_time())
+        for place, kernel in enumerate(chosen):
+            advance.at(place, len(chosen), kernel.name)
+            key, is_new = key_of(kernel.identity), kernel.identity in new
+            if is_new:
+                tuned = next(made, None)
+                if tuned is None:
+                    remaining += 1
+                    continue
+                # Another search may have written meanwhile.
+                known = {**read_store(path, on_trouble).kernels, key: tuned}
+                write_store(path, known)
+            each = FoundKernel(kernel.name, tuple(kernel.nodes), kernel.op.multiply_adds(), known[key], is_new)
+            found.append(each)
+            on_kernel(each)
+    return TuneResult(str(path), wanted, threads, tuple(found), remaining)

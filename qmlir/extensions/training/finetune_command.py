@@ -1,0 +1,184 @@
+"""`qmlir finetune`: trains the quantized model of a float one, by the float model or by labels, and writes the result.
+
+The result is the module or the ONNX model that `qmlir quantize` writes, with other weights, biases and scales.
+"""
+
+import argparse
+from pathlib import Path
+
+from qmlir.extensions.training.finetuning import FinetuneLoss, FinetuneOptions, HeldOutFigures, finetune
+from qmlir.extensions.training.optimizers import OptimizerKind
+from qmlir.extensions.training.parameters import METHODS
+from qmlir.ir.diagnostics import text_error
+from qmlir.onnx.filenames import ONNX_SUFFIXES
+from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
+from qmlir.text.writing import check_file, check_own
+from qmlir.tools.arguments import (
+    IMPORT,
+    add_export,
+    add_model,
+    add_options,
+    add_output,
+    add_quantization,
+    data_in,
+    export_settings,
+    labels_beside_data,
+)
+from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.models import float_model
+from qmlir.tools.stdio import UsageError
+from qmlir.workflows.exporting import check_onnx_file, export_onnx
+
+_MODULE = ".mlir"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `qmlir finetune`."""
+    add_model(
+        parser,
+        help="float model (.onnx or .mlir), - for a module on stdin, or a folder written by qmlir quantize, whose "
+        "float model, profile and recipe are used",
+    )
+    add_options(parser, "--data", required=True, help="training samples, as for qmlir quantize")
+    add_options(parser, "--preprocess")
+    add_options(
+        parser, "--labels",
+        help="class indices of the samples, in a .npy or .npz file (default: learn the outputs of the float model)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--profile", metavar="FILE", help="profile with the initial ranges (default: calibrate on --data)"
+    )
+    add_output(
+        parser, "output: FILE.mlir or FILE.onnx", required=True
+    )  # fmt: skip
+    add = parser.add_argument_group("training").add_argument
+    add(
+        "--loss", default="", choices=[str(each) for each in FinetuneLoss],
+        help="loss function: mse, relative squared error against the float model (default without labels); kl, "
+        "divergence from the float model's softmax; labels, cross entropy and kl (default with labels)",
+    )  # fmt: skip
+    add("--scores", metavar="NAME", help="output with the logits, if the model has several outputs")
+    add("--scales", default="lsq", choices=list(METHODS), help="training method for scales (default: lsq)")
+    add(
+        "--train", action="append", default=[], metavar="GLOB,…",
+        help="train only the parameters that match these globs (repeatable; default: all)",
+    )  # fmt: skip
+    add(
+        "--optimizer", default=str(OptimizerKind.ADAM), choices=[str(each) for each in OptimizerKind],
+        help="optimizer of weights and biases: adam (default), or sgd with momentum; scales always use adam",
+    )  # fmt: skip
+    known = FinetuneOptions
+    add("--epochs", type=int, default=known.epochs, metavar="N", help="number of epochs (default: 10)")
+    add("--batch-size", type=int, default=known.batch_size, metavar="N", help="samples per training step (default: 64)")
+    add(
+        "--mixup", type=float, default=known.mixup, metavar="SHARE",
+        help="fraction of samples mixed with another one and labeled by the float model (default: 0.5 without "
+        "labels if all inputs are floats, otherwise 0)",
+    )  # fmt: skip
+    add(
+        "--learning-rate", type=float, default=known.learning_rate, metavar="R",
+        help="learning rate of weights and biases (default: 0.001; 0.002 for weights of at most 4 bits)",
+    )  # fmt: skip
+    add(
+        "--scale-rate",
+        type=float,
+        default=known.scale_rate,
+        metavar="R",
+        help="learning rate of scales (default: 0.004)",
+    )
+    add(
+        "--warmup", type=float, default=known.warmup, metavar="SHARE",
+        help="fraction of steps with a rising learning rate, before cosine decay (default: 0.02)",
+    )  # fmt: skip
+    add(
+        "--validation-split", type=float, default=known.validation_split, metavar="SHARE",
+        help="fraction of samples held out to evaluate epochs (default: 0.1)",
+    )  # fmt: skip
+    add(
+        "--patience", type=int, metavar="N",
+        help="stop after N epochs without improvement (default: never)",
+    )  # fmt: skip
+    add(
+        "--temperature",
+        type=float,
+        default=known.temperature,
+        metavar="T",
+        help="softmax temperature of --loss kl (default: 2)",
+    )
+    add(
+        "--distill",
+        type=float,
+        default=known.distill,
+        metavar="SHARE",
+        help="weight of kl in --loss labels (default: 0.5)",
+    )
+    add("--seed", type=int, default=known.seed, metavar="N", help="random seed of the sample order (default: 0)")
+    add(
+        "--freeze-oscillating", action="store_true",
+        help="freeze weights of at most 4 bits that oscillate between two values",
+    )  # fmt: skip
+    add(
+        "--checkpoint", metavar="FILE",
+        help="file to save after each epoch; a run with the same model, data and settings continues from it",
+    )  # fmt: skip
+    add_options(parser, *IMPORT, "--threads", "--isa")
+    add_quantization(parser)
+    add_export(parser)
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Train, write the result, and report what was gained. Raises `DiagnosticError`."""
+    output = Path(arguments.output)
+    is_onnx = output.suffix in ONNX_SUFFIXES
+    if not is_onnx and output.suffix != _MODULE and (output.is_dir() or not output.exists()):
+        raise UsageError(f"qmlir finetune: error: --output must be FILE.mlir or FILE.onnx, but got '{output}'\n")
+    if is_onnx:
+        check_onnx_file(output, external_data=arguments.external_data)
+    else:
+        check_module_file(output)
+    if arguments.checkpoint:
+        check_file(Path(arguments.checkpoint))
+        check_own(Path(arguments.checkpoint))
+    source = float_model(arguments, session, "finetune")
+    settings = source.settings
+    if settings.pop("processes") != 1:
+        raise text_error("--processes must be 1: training runs in one process; use --threads")
+    with labels_beside_data(arguments):
+        found = finetune(
+            source.module, data_in(arguments), labels=arguments.labels, loss=arguments.loss, output=arguments.scores,
+            scales=arguments.scales,
+            train=[name for text in arguments.train for name in text.split(",") if name],
+            profile=source.profile,
+            optimizer=arguments.optimizer, checkpoint=arguments.checkpoint, threads=arguments.threads,
+            isa=arguments.isa, progress=session.progress,
+            on_epoch=lambda epoch, figures: session.detail(_epoch(epoch, figures)), epochs=arguments.epochs,
+            batch_size=arguments.batch_size, mixup=arguments.mixup, learning_rate=arguments.learning_rate,
+            scale_rate=arguments.scale_rate, warmup=arguments.warmup,
+            validation_split=arguments.validation_split, patience=arguments.patience,
+            temperature=arguments.temperature, distill=arguments.distill, seed=arguments.seed,
+            freeze_oscillating=arguments.freeze_oscillating, **settings,
+        )  # fmt: skip
+    if is_onnx:
+        export_onnx(found.module, output, **export_settings(arguments))
+    else:
+        save_module(found.module, output, PrintOptions(weights=Weights.SIDECAR))
+    session.emit({"output": output, **found.to_dict()}, found.text)
+    return 0
+
+
+def _epoch(epoch: int, figures: HeldOutFigures) -> str:
+    return f"epoch {epoch}: loss {figures.loss:.4g} on what is held out, {figures.figure:.4g}"
+
+
+FINETUNE = Command(
+    add_arguments,
+    run,
+    examples=(
+        "finetune model.onnx --data samples.npz --weights i4 -o trained.mlir",
+        "finetune model.onnx --data train.npz --labels labels.npy --epochs 20 -o trained.onnx",
+    ),
+    epilog="""\
+Training uses the integer arithmetic of the quantized model. The report compares the trained model with the output of
+qmlir quantize on the held-out samples.
+""",
+)

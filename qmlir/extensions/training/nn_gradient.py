@@ -1,0 +1,137 @@
+"""`nn-gradient`: a function becomes one that keeps what its gradient reads, and one that computes the gradient."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.passes import ModulePass
+
+from qmlir.dialects.nn.gradient.rules import is_differentiable
+from qmlir.extensions.training.reverse import differentiated
+from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.control_flow import CONTROL
+from qmlir.ir.diagnostics import nearest_name, op_error
+from qmlir.ir.passes import MEANING, Preservation, count
+from qmlir.ir.signature import Port, inputs_of, outputs_of
+from qmlir.specialization.inputs import function_of
+
+FORWARD, BACKWARD = "forward", "backward"
+
+
+def _found(function: FuncOp, kind: str, name: str, ports: Sequence[Port]) -> int:
+    names = [port.name for port in ports]
+    if name not in names:
+        known = ", ".join(names) or "none"
+        raise op_error(function, f"has no {kind} '{name}'{nearest_name(name, names)} (available: {known})")
+    return names.index(name)
+
+
+def _variables(function: FuncOp, wrt: Sequence[str]) -> list[BlockArgument]:
+    """The arguments that `wrt` names, all of floats where it names none."""
+    ports, arguments = inputs_of(function), function.body.block.args
+    chosen = [arguments[_found(function, "input", name, ports)] for name in wrt]
+    for name, argument in zip(wrt, chosen, strict=True):
+        if not is_differentiable(argument):
+            raise op_error(
+                function,
+                f"input '{name}' must be a float to differentiate with respect to it, but got '{argument.type}'",
+            )
+    chosen = chosen or [argument for argument in arguments if is_differentiable(argument)]
+    if not chosen:
+        raise op_error(function, "has no float input to differentiate with respect to")
+    return list(dict.fromkeys(chosen))
+
+
+def _targets(function: FuncOp, results: Sequence[SSAValue], loss: str) -> list[int]:
+    """The places of the results whose gradients are given: the loss, or all that are floats."""
+    if not loss:
+        return [place for place, value in enumerate(results) if is_differentiable(value)]
+    place = _found(function, "output", loss, outputs_of(function))
+    value = results[place]
+    if not is_differentiable(value) or any(size != 1 for size in shape_of(value)):
+        raise op_error(function, f"loss '{loss}' must be a scalar float, but got '{value.type}'")
+    return [place]
+
+
+@dataclass(frozen=True)
+class NnGradient(ModulePass):
+    """Split `@main` into `@forward`, which keeps what the gradient reads, and `@backward`, which computes the gradient.
+
+    `@forward` computes what `@main` did, and returns besides, as `kept0`, `kept1`, …, the values that `@backward`
+    reads. `@backward` takes inputs and results of `@forward` by their names, only those that it reads, then the
+    gradient of each result, and returns the gradient with respect to each input that `wrt` names (by default all inputs
+    of floats). `gradient_x` is the gradient of `x`. With `loss`, a result of one element, no gradient is given: that of
+    the loss is 1. What does not depend on an input gives zeros.
+
+    Each operation on the way needs a rule (`gradients` of a package's contribution), or is a composite, whose parts
+    have rules: `@backward` then computes the parts it reads once more, and `@forward` keeps the composite whole.
+    `nn-decompose` before this pass makes `@forward` keep parts instead. Passes that change the gradient run before it.
+    With `recompute`, `@backward` computes once more what arithmetic on elements gives, where less memory is kept then,
+    and results of convolutions are kept with their channels last, as programs compute them.
+
+    Before (run with `wrt=w`):
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32> {nn.name = "x"}, %w: tensor<2x3xf32> {nn.name = "w"})
+        -> (tensor<2x3xf32> {nn.name = "y"}) {
+      %0 = nn.mul %x, %w : tensor<2x3xf32> {origin = "scaled"}
+      %1 = nn.exp %0 : tensor<2x3xf32> {origin = "raised"}
+      %2 = nn.neg %1 : tensor<2x3xf32>
+      func.return %2 : tensor<2x3xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @forward(%x: tensor<2x3xf32> {nn.name = "x"}, %w: tensor<2x3xf32> {nn.name = "w"})
+        -> (tensor<2x3xf32> {nn.name = "y"}, tensor<2x3xf32> {nn.name = "kept0"}) {
+      %0 = nn.mul %x, %w : tensor<2x3xf32> {origin = "scaled"}
+      %1 = nn.exp %0 : tensor<2x3xf32> {origin = "raised"}
+      %2 = nn.neg %1 : tensor<2x3xf32>
+      func.return %2, %1 : tensor<2x3xf32>, tensor<2x3xf32>
+    }
+    func.func @backward(%0: tensor<2x3xf32> {nn.name = "kept0"}, %x: tensor<2x3xf32> {nn.name = "x"},
+                        %g: tensor<2x3xf32> {nn.name = "gradient_y"})
+        -> (tensor<2x3xf32> {nn.name = "gradient_w"}) {
+      %1 = nn.neg %g : tensor<2x3xf32>
+      %2 = nn.mul %1, %0 : tensor<2x3xf32> {origin = "raised", role = "gradient"}
+      %3 = nn.mul %2, %x : tensor<2x3xf32> {origin = "scaled", role = "gradient"}
+      func.return %3 : tensor<2x3xf32>
+    }
+    ```
+    """
+
+    name = "nn-gradient"
+    preserves: ClassVar[Preservation] = MEANING
+
+    wrt: tuple[str, ...] = ()
+    loss: str = ""
+    function: str = "main"
+    recompute: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        function = function_of(op, self.function)
+        last = function.get_return_op()
+        if last is None or len(function.body.blocks) > 1:
+            raise op_error(function, "must have one block to be differentiated")
+        for other in op.walk():
+            if isinstance(other, FuncOp) and other.sym_name.data in {FORWARD, BACKWARD} - {self.function}:
+                raise op_error(other, f"has the name of a function that differentiating @{self.function} creates")
+            if isinstance(other, CallOp) and other.callee.root_reference.data == self.function:
+                raise op_error(other, f"calls @{self.function}, which differentiation splits in two; run inline first")
+        for other in function.walk():
+            if isinstance(other, CONTROL):
+                raise op_error(other, "cannot be differentiated: control flow has no gradient rule")
+        variables = _variables(function, self.wrt)
+        targets = _targets(function, last.operands, self.loss)
+        backward, kept = differentiated(
+            function, variables, targets, are_ones=bool(self.loss), recomputes=self.recompute
+        )
+        function.sym_name, backward.sym_name = StringAttr(FORWARD), StringAttr(BACKWARD)
+        op.body.block.insert_op_after(backward, function)
+        count("values kept", kept)

@@ -1,0 +1,439 @@
+"""What training learns of a quantized function: floats behind quantize casts, and scales, each with its name.
+
+Values whose scale must be one and the same are a *group*: what is moved, a relu beside what it limits. An accumulator
+has the scale of its sums, a bias that of the sums it is added to: both have no scale of their own.
+"""
+
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import chain, count
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, IntegerType, TensorType, UnitAttr, f32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.requantization import accumulator_scale
+from qmlir.arithmetic.schemes import signs
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.elementwise.ops import CeilOp
+from qmlir.dialects.nn.requantize import (
+    ANY_SCALE,
+    Accumulator,
+    decompose,
+    has_common_scale,
+    quantized_type,
+    scales_fault,
+)
+from qmlir.dialects.nn.terms import Term
+from qmlir.dialects.quant.infer import broadcast_parameters
+from qmlir.dialects.quant.ops import QuantizeCastOp, StorageCastOp
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.extensions.training.fake_quantization import (
+    is_bias,
+    keeps_sums,
+    products_of,
+    straight_through,
+    sums_beside,
+    sums_of,
+)
+from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.decomposition import Parts
+from qmlir.ir.diagnostics import nearest_name, op_error, text_error
+from qmlir.ir.provenance import origins_of, set_origins
+from qmlir.ir.signature import Port, inputs_of, outputs_of
+from qmlir.quantization.retyping import REPAIRED, TRAINABLE, mark_parameters
+from qmlir.quantization.shared_scales import Groups
+from qmlir.quantization.signed_weights import SIGNED, has_signs_alone, is_signed, restore_signs, unrounded
+
+
+def float_constants(function: FuncOp) -> None:
+    """Make floats behind casts, which are trained, of the constants of `function` that are stored as integers.
+
+    The casts give the same integers, of those below 2^22; floats of f32 hold larger ones, such as of a bias, less
+    exactly. Scales and biases of norms are floats, and are trained.
+    """
+    for op in list(function.walk()):
+        op.attributes.pop(REPAIRED, None)
+        if not isinstance(op, ConstantOp):
+            continue
+        stored, element = constant_array(op.result), quantized_type(op.result)
+        if stored is None or element is None or op.result.first_use is None:
+            continue
+        scales, zero_points = broadcast_parameters(element, stored.shape)
+        real = ((stored.astype(np.float64) - zero_points) * scales).astype(np.float32)
+        constant = ConstantOp.of(real, TensorType(f32, real.shape))
+        cast = QuantizeCastOp(constant.result, op.result.type)
+        for made in (constant, cast):
+            set_origins(made, origins_of(op))
+        constant.attributes[TRAINABLE] = UnitAttr()
+        if has_signs_alone(stored, element):
+            cast.attributes[SIGNED] = UnitAttr()
+        Rewriter.replace_op(op, [constant, cast], [cast.result])
+    mark_parameters(function)
+
+
+def open_parts(function: FuncOp) -> None:
+    """Put the parts, with their types, in the place of each composite that has types for them.
+
+    Raises `DiagnosticError` for one of open length.
+    """
+    while composites := [op for op in function.walk() if isinstance(op, NnOp) and op.components is not None]:
+        for op in composites:
+            parts = Parts(op)
+            results = decompose(op, parts)
+            assert results is not None
+            if parts.is_excerpt:
+                parts.discard()
+                raise op_error(op, "cannot be trained with a dynamic length; fix the input shapes with --shape")
+            Rewriter.replace_op(op, parts.operations, results)
+
+
+@dataclass(frozen=True)
+class ScaleMethod:
+    """How the scale of a type is learned: by a parameter, and what the scale is of it."""
+
+    suffix: str
+    initial: Callable[[UniformQuantizedType], Array]
+    scale: Callable[[UniformQuantizedType, Term], Term]
+    frozen: Callable[[UniformQuantizedType, Array], Array]
+    """The scale that the type has in the end, as `scale` computes it."""
+
+    is_positive: bool = False
+    """Whether the parameter stays above 0."""
+
+    keeps_powers: bool = False
+    """Whether every scale is a power of two."""
+
+
+def _steps(element: UniformQuantizedType) -> float:
+    """How many steps a threshold has."""
+    return float(2 ** (element.bits - (1 if element.is_signed else 0)))
+
+
+def power_of_two(exponent: Term) -> Term:
+    """`2^x`."""
+    return Term(exponent.at, exponent.at.constant(2.0, exponent.value)) ** exponent
+
+
+FIXED = "fixed"
+"""Scales that are not learned."""
+
+METHODS: Mapping[str, ScaleMethod | None] = {
+    FIXED: None,
+    "lsq": ScaleMethod(
+        "scale",
+        initial=lambda element: element.scales.astype(np.float32),
+        scale=lambda _, given: given,
+        frozen=lambda _, given: given,
+        is_positive=True,
+    ),
+    "tqt": ScaleMethod(
+        "log2_threshold",
+        initial=lambda element: np.log2(element.scales.astype(np.float64) * _steps(element)).astype(np.float32),
+        scale=lambda element, given: power_of_two(straight_through(given.apply(CeilOp), given)) * (1 / _steps(element)),
+        frozen=lambda element, given: np.ldexp(np.float32(1 / _steps(element)), np.ceil(given).astype(np.int32)),
+        keeps_powers=True,
+    ),
+}
+"""How scales are learned, as `calib.fake_quant` calls it."""
+
+
+def check_method(scales: str) -> None:
+    """Raise `DiagnosticError` if `scales` is no method of `METHODS`."""
+    if scales not in METHODS:
+        raise text_error(
+            f"scales must be one of {', '.join(METHODS)}, but got '{scales}'{nearest_name(scales, METHODS)}"
+        )
+
+
+def scale_groups(function: FuncOp) -> Mapping[SSAValue, Sequence[SSAValue]]:
+    """The values of `function` that have scales of their own, those of each group under the one that stands for it."""
+    groups, alike = Groups(), dict[tuple[object, ...], SSAValue]()
+    own: dict[SSAValue, None] = {}
+    for op in function.walk():
+        for place, value in enumerate(op.results):
+            if quantized_type(value) is not None and not keeps_sums(value) and not is_bias(value):
+                own[value] = None
+                # The steps of a recurrent layer have one role, and one type.
+                if origins := origins_of(op):
+                    groups.join((alike.setdefault((origins, op.name, place, value.type), value), value))
+        groups.join(_tied(op, own))
+    for value in (value for op in function.walk() for value in op.results if is_bias(value)):
+        for pair in _beside_bias(value):
+            if own.keys() >= set(pair) and pair[0].type == pair[1].type:
+                groups.join(pair)
+    found: dict[SSAValue, list[SSAValue]] = {}
+    for value in own:
+        found.setdefault(groups.find(value), []).append(value)
+    return found
+
+
+def _tied(op: Operation, own: Container[SSAValue]) -> Sequence[SSAValue]:
+    """The values of `op`, among its `own`, that it keeps in one scale."""
+    if not isinstance(op, NnOp):
+        return ()
+    values = [value for value in (*op.operands, *op.results) if value in own]
+    if op.quantization_slots().shares_parameters:
+        return values
+    if op.accumulator is Accumulator.OPERAND:
+        return [value for value in values if value.type == op.operands[0].type]
+    if op.accumulator is Accumulator.COMMON:
+        operands = [value for value in op.operands if value in own]
+        is_common = len(operands) == len(op.operands) and has_common_scale(op)  # of integers, whatever their limits
+        return operands if is_common and len({element.scales.size for element in _types(operands)}) == 1 else ()
+    return ()
+
+
+def _types(values: Iterable[SSAValue]) -> list[UniformQuantizedType]:
+    return [element for value in values if (element := quantized_type(value)) is not None]
+
+
+def _beside_bias(bias: SSAValue) -> Iterator[tuple[SSAValue, SSAValue]]:
+    """Pairs of factors of the sums that one bias is added to: it has one scale."""
+    first, *others = [products_of(sums).operands[:2] for use in bias.uses if (sums := sums_of(use)) is not None]
+    for each in others:
+        yield from zip(first, each, strict=True)
+
+
+class _Names:
+    """Names of values by their places in the model, each given once.
+
+    Neither an input nor an output has one of them, as the programs of training take and give values by their names.
+    """
+
+    def __init__(self, function: FuncOp, taken: Iterable[str] = ()):
+        self._inputs = [port.name for port in inputs_of(function)]
+        self._taken = {*self._inputs, *(port.name for port in outputs_of(function)), *taken}
+
+    def of(self, value: SSAValue, suffix: str = "") -> str:
+        """The input or the node that gives `value`, with the first number that is free where the name is taken."""
+        op = value.owner
+        assert isinstance(op, Operation)
+        name = "+".join(map(str, origins_of(op)))
+        if not name and isinstance(op, QuantizeCastOp) and isinstance(op.input, BlockArgument):
+            name = self._inputs[op.input.index]
+        name = f"{name or value.name_hint or op.name}{suffix}"
+        numbered = chain([name], (f"{name}#{number}" for number in count(1)))
+        free = next(each for each in numbered if each not in self._taken)
+        self._taken.add(free)
+        return free
+
+
+@dataclass(frozen=True)
+class LearnedParameter:
+    """What training learns, by the name of its place in the model, and what it begins with."""
+
+    name: str
+    initial: Array
+    values: Sequence[SSAValue]
+    """A constant of floats, or the quantized values whose scale is learned."""
+
+    method: ScaleMethod | None = None
+    """How a scale is learned; `None` for a constant."""
+
+    def scales(self, array: Array) -> Array:
+        """The scales that all values have with `array` as the parameter of their scale."""
+        assert self.method is not None
+        return self.method.frozen(_types(self.values)[0], array)
+
+
+def parameters_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedParameter]:
+    """What may be trained: the constants that are marked, and by a method of `METHODS` the scales of values."""
+    names, method = _Names(function), METHODS[scales]
+    for op in function.walk():
+        if isinstance(op, ConstantOp) and TRAINABLE in op.attributes and constant_array(op.result) is not None:
+            begun = unrounded(op) if is_signed(op.result) else op.array
+            yield LearnedParameter(names.of(op.result), begun, [op.result])
+    for value, members in scale_groups(function).items() if method is not None else ():
+        assert method is not None
+        initial = method.initial(
+            _types(members)[0]
+        )  # members may differ in width, and `scales` reads that of the first
+        yield LearnedParameter(names.of(value, f".{method.suffix}"), initial, members, method)
+
+
+def is_chosen(name: str, only: Sequence[str]) -> bool:
+    """Return `True` if a pattern of `only` matches the parameter `name`, or if there are no patterns."""
+    return not only or any(fnmatchcase(name, pattern) for pattern in only)
+
+
+def _learned_scales(function: FuncOp, scales: str, only: Sequence[str]) -> list[LearnedParameter]:
+    return [each for each in parameters_of(function, scales) if each.method is not None and is_chosen(each.name, only)]
+
+
+def begin_scales(function: FuncOp, scales: str, only: Sequence[str] = ()) -> None:
+    """Give values the scales that the initial parameters stand for: `tqt` rounds each up to a power of two."""
+    learned = _learned_scales(function, scales, only)
+    set_scales(function, {value: each.scales(each.initial) for each in learned for value in each.values})
+
+
+@contextmanager
+def marked_scales(function: FuncOp, scales: str, only: Sequence[str] = ()) -> Generator[None]:
+    """Inside the `with` block, operations whose results get any scale from training are marked with `ANY_SCALE`.
+
+    An accumulator follows the scales of its factors. A method whose scales stay powers of two marks nothing.
+    """
+    method = METHODS[scales]
+    learned = [] if method is None or method.keeps_powers else _learned_scales(function, scales, only)
+    moving = {value for each in learned for value in each.values}
+    marked: list[Operation] = []
+    for op in function.walk():
+        if any(map(keeps_sums, op.results)) and not moving.isdisjoint(op.operands):
+            moving.update(op.results)
+        if not moving.isdisjoint(op.results):
+            op.attributes[ANY_SCALE] = UnitAttr()
+            marked.append(op)
+    try:
+        yield
+    finally:
+        for op in marked:
+            op.attributes.pop(ANY_SCALE, None)
+
+
+def check_modes(function: FuncOp) -> None:
+    """Raise `DiagnosticError` for an operation whose mode of requantization cannot express the scales of training."""
+    for op in function.walk():
+        if isinstance(op, NnOp) and op.requantize is not None and (fault := scales_fault(op, op.requantize.mode)):
+            raise op_error(op, fault)
+
+
+@dataclass(frozen=True)
+class LearnedWeight:
+    """A constant that is trained and quantized, and the scale of its codes."""
+
+    name: str
+    element: UniformQuantizedType
+    is_signed: bool
+    """Whether its codes are signs."""
+
+    scale: LearnedParameter | None
+    """`None` where its scale is not learned."""
+
+    def codes(self, parameters: Mapping[str, Array]) -> tuple[Array, Array]:
+        """Its codes, without the zero point, as f32, and the scales that broadcast against them."""
+        array = parameters[self.name]
+        scales = self.element.scales
+        if self.scale is not None and self.scale.name in parameters:
+            scales = self.scale.scales(parameters[self.scale.name])
+        parts, zeros = broadcast_parameters(self.element.with_scales(scales), array.shape)
+        if self.is_signed:
+            return signs(array).astype(np.float32), np.asarray(parts, np.float32)
+        low, high = self.element.storage_min - zeros, self.element.storage_max - zeros
+        steps = np.asarray(parts, np.float32)
+        return np.clip(np.rint(array / steps), low, high).astype(np.float32), steps
+
+
+def weights_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedWeight]:
+    """The constants of `function` that may be trained and have one type of integers."""
+    known = list(parameters_of(function, scales))
+    by_value = {value: each for each in known if each.method is not None for value in each.values}
+    for each in known:
+        casts = [use.operation for use in each.values[0].uses if isinstance(use.operation, QuantizeCastOp)]
+        types = {quantized_type(cast.result) for cast in casts}
+        element = types.pop() if len(types) == 1 else None
+        if each.method is None and element is not None and not is_bias(casts[0].result):
+            signed = is_signed(casts[0].result)
+            yield LearnedWeight(each.name, element, signed, by_value.get(casts[0].result))
+
+
+def watch(function: FuncOp, scales: str = FIXED) -> Mapping[str, SSAValue]:
+    """Give the stored integers of every quantized value as outputs, after those that `function` has.
+
+    The values by the names of their outputs, which are those of their places. Biases are left out: they are seen in the
+    sums that they are added to. Parameters, their scales by the method `scales`, keep their names.
+    """
+    names = _Names(function, [parameter.name for parameter in parameters_of(function, scales)])
+    watched = {
+        names.of(value): value
+        for op in function.walk()
+        for value in op.results
+        if quantized_type(value) is not None and not is_bias(value)
+    }
+    returned = function.get_return_op()
+    assert returned is not None
+    casts: list[StorageCastOp] = []
+    for value in watched.values():
+        element = quantized_type(value)
+        assert element is not None
+        casts.append(StorageCastOp(value, TensorType(IntegerType(element.bits), shape_of(value))))
+    Rewriter.insert_op(casts, InsertPoint.before(returned))
+    ports = [*outputs_of(function), *(Port(name, each.result.type) for name, each in zip(watched, casts, strict=True))]
+    returned.operands = [*returned.operands, *(each.result for each in casts)]
+    function.update_function_type()
+    function.res_attrs = ArrayAttr(port.attributes() for port in ports)
+    return watched
+
+
+def set_parameters(function: FuncOp, found: Mapping[str, Array], scales: str = FIXED) -> None:
+    """Give the constants and the types of `function` the elements that training `found`, by the names of parameters."""
+    scales_of: dict[SSAValue, Array] = {}
+    for parameter in list(parameters_of(function, scales)):
+        array = found.get(parameter.name)
+        if array is None:
+            continue
+        if parameter.method is None:
+            _set_constant(parameter.values[0], array)
+            continue
+        steps = parameter.scales(array)
+        for value in parameter.values:
+            scales_of[value] = steps
+    set_scales(function, scales_of)
+    restore_signs(function)
+
+
+def set_scales(function: FuncOp, found: Mapping[SSAValue, Array]) -> None:
+    """Give the types of values of `function` other scales; sums and what is added to them follow their factors."""
+    # A value that gets another type is another value: operations and places last.
+    sums = [op for op in function.walk() if any(map(keeps_sums, op.results))]
+    biases = [
+        (value.owner, beside.owner)
+        for op in function.walk()
+        for value in op.results
+        if (beside := sums_beside(value)) is not None
+    ]
+    for value, scales in found.items():
+        _set_scales(value, scales)
+    for op in sums:
+        assert isinstance(op, NnOp)
+        for place in range(len(op.results)):
+            _set_scales(op.results[place], _scales_of_sums(op, sums, op.results[place]))
+    for op, beside in biases:
+        assert isinstance(op, Operation)
+        assert isinstance(beside, NnOp)
+        _set_scales(op.results[0], _scales_of_sums(beside, sums, op.results[0]))
+
+
+def _set_constant(value: SSAValue, array: Array) -> None:
+    old = value.owner
+    assert isinstance(old, ConstantOp)
+    new = ConstantOp.of(array.astype(np.float32), TensorType(f32, array.shape))
+    new.attributes.update(old.attributes)
+    new.result.name_hint = value.name_hint
+    Rewriter.replace_op(old, new)
+
+
+def _set_scales(value: SSAValue, scales: Array) -> None:
+    element = quantized_type(value)
+    assert element is not None
+    if not np.array_equal(scales, element.scales):
+        Rewriter.replace_value_with_new_type(value, TensorType(element.with_scales(scales), shape_of(value)))
+
+
+def _scales_of_sums(op: NnOp, sums: Sequence[object], value: SSAValue) -> Array:
+    """The scales of the sums of `op`, for `value`, which has them: the products of those of their factors, or those of
+    the sums that they add up."""
+    element = quantized_type(value)
+    assert element is not None
+    if op.accumulator is Accumulator.PRODUCT:
+        found = [quantized_type(operand) for operand in op.operands[:2]]
+        return np.resize(accumulator_scale(*(each.scales for each in found if each is not None)), element.scales.shape)
+    source = quantized_type(next((operand for operand in op.operands if operand.owner in sums), op.operands[0]))
+    assert source is not None
+    return np.asarray(source.scales)

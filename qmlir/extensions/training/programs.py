@@ -1,0 +1,77 @@
+"""The two programs of a model in training, for inputs of one shape: the forward of its integers, and its backward.
+
+Loops of training are written around them: that of `qmlir.finetune`, and PyTorch's by `qmlir.torch`.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.extensions.training.differentiating import gradient
+from qmlir.extensions.training.reverse import gradient_name
+from qmlir.extensions.training.trainable import Trainable
+from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.signature import Port, inputs_of, outputs_of
+from qmlir.passmanager.manager import run_pipeline
+from qmlir.pipelines import CLEAN
+from qmlir.quantization.profiles.keys import ENTRY
+from qmlir.specialization.inputs import function_of
+from qmlir.specialization.specialize import Shapes, specialize
+from qmlir.targets.compiling import compile
+
+
+def data_inputs(trained: Trainable) -> list[Port]:
+    """The inputs of the model, without its parameters."""
+    inputs = inputs_of(function_of(trained.module, ENTRY))
+    return [port for port in inputs if port.name not in trained.parameters]
+
+
+class TrainingPrograms:
+    """`@forward` and `@backward` of a trainable model, compiled for one shape of each input.
+
+    Parameters are inputs of the programs: nothing is compiled again when they move.
+    """
+
+    def __init__(
+        self, trained: Trainable, shapes: Shapes, *, wrt: Sequence[str] = (), threads: int = 1, isa: str = "host"
+    ) -> None:
+        """`wrt` are inputs of the model whose gradient is taken, too. Raises `DiagnosticError`."""
+        names = [port.name for port in data_inputs(trained)]
+        known = {name: shape for name, shape in shapes.items() if name in names}
+        module = gradient(specialize(trained.module, known), [*trained.parameters, *wrt], recompute=True)
+        run_pipeline(module, f"nn-contract-integers,{CLEAN}")
+        self.outputs = [port.name for port in outputs_of(function_of(trained.module, ENTRY))]
+        """The names of the results of the model."""
+
+        self._forward = compile(module, function="forward", threads=threads, isa=isa)
+        self._backward = compile(module, function="backward", threads=threads, isa=isa)
+        self._reads = inputs_of(function_of(module, "backward"))
+
+    def forward(self, inputs: Mapping[str, Array], parameters: Mapping[str, Array]) -> dict[str, Array]:
+        """All values that a backward may read: what is given, the results of the model, and what is kept."""
+        values = {**inputs, **parameters}
+        return {**values, **self._forward(values)}
+
+    def results(self, inputs: Mapping[str, Array], parameters: Mapping[str, Array]) -> dict[str, Array]:
+        """The results of the model, f32."""
+        values = self._forward({**inputs, **parameters})
+        return {name: values[name] for name in self.outputs}
+
+    def backward(self, values: Mapping[str, Array], gradients: Mapping[str, Array]) -> dict[str, Array]:
+        """The gradient of each parameter, by its name, from what `forward` gave and `gradients` of its results.
+
+        A result that has none there has the gradient 0.
+        """
+        given = {gradient_name(name): array for name, array in gradients.items()}
+        taken: dict[str, Array] = {}
+        for port in self._reads:
+            if port.name in values:
+                taken[port.name] = values[port.name]
+            else:
+                type_ = ranked_tensor(port.type)
+                assert type_ is not None
+                found = given.get(port.name)
+                taken[port.name] = np.zeros(type_.get_shape(), np.float32) if found is None else found
+        found = self._backward(taken)
+        return {name: found[gradient_name(name)] for name in values if gradient_name(name) in found}

@@ -1,0 +1,123 @@
+"""Samples to train with: all in memory, for batches in any order; their labels; which of them are held out."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.extensions.training.evaluating import Labels, data_beside, read_labels
+from qmlir.interpreter.datasets import array_of, is_array, opened
+from qmlir.interpreter.samples import Data, Samples
+from qmlir.ir.diagnostics import text_error
+from qmlir.quantization.profiles.keys import ENTRY
+from qmlir.specialization.inputs import function_of
+
+
+class TrainingSamples:
+    """All samples of the data, in memory, for batches in any order."""
+
+    def __init__(self, module: ModuleOp, data: Data) -> None:
+        function = function_of(module, ENTRY)
+        samples = Samples(function, data)
+        runs = list(samples)
+        self.names = [each.port.name for each in samples.inputs]
+        self._axes = [each.axis or 0 for each in samples.inputs]
+        self._runs = [run.arguments for run in runs]
+        self.per_run = runs[0].samples
+        """Samples of what cannot be divided: 1, or the batch of the model where its size is fixed."""
+
+        self.is_open = all(each.axis is not None and each.shape[each.axis] == DYNAMIC_INDEX for each in samples.inputs)
+        shapes = [[array.shape for array in run] for run in self._runs]
+        other = next((each for each in shapes if each != shapes[0]), None)
+        if other is not None:
+            raise text_error(f"training samples must have one shape, but got {shapes[0]} and {other}; pad or crop them")
+        for place, run in enumerate(self._runs):
+            for name, array in zip(self.names, run, strict=True):
+                if np.issubdtype(array.dtype, np.floating) and np.isnan(array).any():
+                    raise text_error(f"'{name}' is NaN in sample {place}, so it cannot be used for training")
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def batch(self, places: Sequence[int]) -> dict[str, Array]:
+        """The inputs of the runs at `places`, together."""
+        columns = zip(*(self._runs[place] for place in places), strict=True)
+        arrays = [
+            column[0] if len(column) == 1 else np.concatenate(column, axis)
+            for column, axis in zip(columns, self._axes, strict=True)
+        ]
+        return dict(zip(self.names, map(np.ascontiguousarray, arrays), strict=True))
+
+    @property
+    def whole_inputs(self) -> list[str]:
+        """The inputs that are no floats: between two of their samples there is none."""
+        return [
+            name
+            for name, array in zip(self.names, self._runs[0], strict=True)
+            if not np.issubdtype(array.dtype, np.floating)
+        ]
+
+    def mixed(self, places: Sequence[int], others: Sequence[int], shares: Array) -> dict[str, Array]:
+        """`share * x + (1 - share) * y`: the runs at `places` with those at `others`, each by a share of its own."""
+        found = self.batch(places)
+        for (name, array), axis in zip(self.batch(others).items(), self._axes, strict=True):
+            mine = found[name]
+            along = [-1 if each == axis else 1 for each in range(mine.ndim)] if len(shares) > 1 else []
+            each = np.repeat(shares, mine.shape[axis] // len(shares)) if along else shares
+            part = each.astype(mine.dtype).reshape(along)
+            with np.errstate(invalid="ignore"):  # 0 times infinity, where a sample stays as it is
+                found[name] = np.ascontiguousarray(np.where(part < 1, part * mine + (1 - part) * array, mine))
+        return found
+
+    def items(self, places: Sequence[int]) -> Iterator[dict[str, Array]]:
+        """Data of the runs at `places`, for what takes data."""
+        for place in places:
+            yield dict(zip(self.names, self._runs[place], strict=True))
+
+    def digest(self) -> str:
+        """Of all arrays, with their types and shapes."""
+        found = hashlib.sha256()
+        for array in (array for run in self._runs for array in run):
+            found.update(f"{array.dtype} {array.shape}".encode())
+            found.update(np.ascontiguousarray(array).tobytes())
+        return found.hexdigest()
+
+
+def with_labels(data: Data, labels: Labels | bool | None) -> tuple[Data, Array | None]:
+    """The data without its labels, and these. Raises `DiagnosticError` where there are none."""
+    if labels is None or labels is False:
+        return data, None
+    if labels is not True:
+        return data_beside(labels, data), read_labels(labels)
+    if isinstance(data, tuple | list) and len(data) == 2 and all(map(is_array, data)):
+        return data[0], read_labels(array_of(data[1]))
+    inputs: list[Any] = []
+    found: list[Array] = []
+    for item in opened(data).items:
+        if is_array(item) or not isinstance(item, Sequence) or len(cast(Sequence[Any], item)) != 2:
+            raise text_error("labels=True requires pairs (inputs, labels), but an item of the data is not a pair")
+        inputs.append(item[0])
+        found.append(array_of(item[1]).reshape(-1))
+    if not found:
+        raise text_error("labels=True requires pairs (inputs, labels), but the data contains none")
+    return inputs, read_labels(np.concatenate(found))
+
+
+def parted(count: int, held_out: float, size: int, seed: int) -> tuple[int, Array, Array]:
+    """The size of a batch, at most `size`, and the places of the samples that train and of the share that is held out.
+
+    That is a number of whole batches, where it has one.
+
+    Raises `DiagnosticError` where there are not enough for both.
+    """
+    if count < 2:
+        raise text_error(f"training requires at least 2 samples (training and validation), but got {count}")
+    held = min(max(1, round(count * held_out)), count - 1)
+    size = min(size, count - held)
+    if held > size:
+        held -= held % size
+    order = np.random.default_rng(seed).permutation(count)
+    return size, order[held:], order[:held]

@@ -1,0 +1,268 @@
+"""A model that is trained as the integer program that it becomes, and what training found put back into it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Unpack
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.requantize import computes_quantized
+from qmlir.extensions.training.parameters import (
+    METHODS,
+    LearnedWeight,
+    begin_scales,
+    check_method,
+    check_modes,
+    float_constants,
+    marked_scales,
+    open_parts,
+    parameters_of,
+    set_parameters,
+    watch,
+    weights_of,
+)
+from qmlir.extensions.training.quant_simulate import QuantSimulate
+from qmlir.interpreter.datasets import Preprocess, preprocessed
+from qmlir.interpreter.samples import Data
+from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.ir.signature import inputs_of
+from qmlir.ir.verification import verify
+from qmlir.passmanager.manager import run_pipeline
+from qmlir.passmanager.pipeline import Pipeline
+from qmlir.pipelines import CLEAN, STORE, literal_steps
+from qmlir.quantization.profiles.keys import ENTRY
+from qmlir.quantization.profiles.profile import Profile
+from qmlir.quantization.retyping import TRAINABLE
+from qmlir.quantization.settings import QuantizeSettings, tells_settings
+from qmlir.specialization.inputs import function_of
+from qmlir.text.tables import Readable
+from qmlir.workflows.calibrated import stages_of
+from qmlir.workflows.loading import takes_model
+from qmlir.workflows.profiling import profile as record_profile
+
+
+@dataclass(frozen=True, repr=False)
+class Trainable(Readable):
+    """A model that computes on floats exactly the integers of its quantized form, with the parameters as inputs."""
+
+    module: ModuleOp
+    """The module. It takes the inputs of the model and all `parameters` by name. `gradient` differentiates it."""
+
+    parameters: Mapping[str, Array]
+    """The initial parameters by name, f32: weights, biases, and scales or thresholds."""
+
+    learned_scales: frozenset[str]
+    """Names of the parameters that are scales, greater than 0, or logarithms of thresholds."""
+
+    _quantized: ModuleOp
+    _simulate: QuantSimulate
+    """The pass that gave `module`."""
+
+    _scales: str
+    _run: Callable[..., None]
+
+    def freeze(self, parameters: Mapping[str, Array]) -> ModuleOp:
+        """Make the quantized module of trained parameters.
+
+        Args:
+            parameters: Trained parameters by name. Others keep their initial value.
+
+        Returns:
+            The quantized module, as `quantize` makes it. It computes exactly what `module` computes with these
+            parameters.
+
+        Raises:
+            DiagnosticError: A name is not a parameter, an array has another shape or is not finite, or a scale is not
+                greater than 0.
+        """
+        found = {name: self._checked(name, array) for name, array in parameters.items()}
+        frozen = self._quantized.clone()
+        set_parameters(function_of(frozen, ENTRY), found, self._scales)
+        for op in frozen.walk():
+            op.attributes.pop(TRAINABLE, None)
+        # Nothing is decided here: what was trained is this arithmetic, whatever scales it found.
+        run_pipeline(frozen, STORE)
+        self._run(frozen, "raise", "store")
+        return frozen
+
+    def watched(self) -> "Trainable":
+        """Return the same model with the stored integers of every quantized value as additional outputs.
+
+        An output is named after the node that computes it; its bias has been added. Frozen modules have these outputs
+        also.
+
+        Returns:
+            The trainable model with these outputs.
+        """
+        quantized = self._quantized.clone()
+        watch(function_of(quantized, ENTRY), self._scales)
+        return replace(self, module=_simulated(quantized, self._simulate), _quantized=quantized)
+
+    @property
+    def positive(self) -> frozenset[str]:
+        """Names of the parameters that must stay greater than 0."""
+        method = METHODS[self._scales]
+        return self.learned_scales if method is not None and method.is_positive else frozenset()
+
+    def weights(self, bits: int = 32) -> list[LearnedWeight]:
+        """Find the parameters that are weights.
+
+        Args:
+            bits: Maximum number of bits.
+
+        Returns:
+            The weights of at most that number of bits, with their types and scales.
+        """
+        known = weights_of(function_of(self._quantized, ENTRY), self._scales)
+        return [each for each in known if each.name in self.parameters and each.element.bits <= bits]
+
+    def fitted(self, bits: int) -> dict[str, Array]:
+        """Fit the scales of narrow weights by least squared error.
+
+        Initial scales cover the largest weight, which leaves most weights few quantized values.
+
+        Args:
+            bits: Maximum number of bits of the weights to fit.
+
+        Returns:
+            All parameters, with the fitted scales.
+        """
+        found = dict(self.parameters)
+        sharing: dict[str, list[LearnedWeight]] = {}
+        for weight in self.weights(bits):
+            if weight.scale is not None and weight.scale.name in found:
+                sharing.setdefault(weight.scale.name, []).append(weight)
+        for name, weights in sharing.items():
+            begun = self.parameters[name]
+            best = np.full(begun.shape, np.inf)
+            for share in _SHARES:
+                tried = begun * share if name in self.positive else begun + np.log2(share)
+                errors = sum(_squared_errors(weight, {**self.parameters, name: tried}) for weight in weights)
+                is_better = errors < best
+                best, found[name] = np.where(is_better, errors, best), np.where(is_better, tried, found[name])
+        return found
+
+    def _checked(self, name: str, array: Array) -> Array:
+        known = self.parameters.get(name)
+        if known is None:
+            raise text_error(f"unknown parameter '{name}'{nearest_name(name, self.parameters)}")
+        if np.shape(array) != known.shape:
+            raise text_error(f"parameter '{name}' must have shape {known.shape}, but got {np.shape(array)}")
+        if not np.isfinite(array).all():
+            raise text_error(f"parameter '{name}' must be finite")
+        if name in self.positive and not np.all(np.asarray(array) > 0):
+            raise text_error(f"scale '{name}' must be greater than 0, but got {np.min(array)}")
+        return np.asarray(array, np.float32)
+
+    def text(self) -> str:
+        """Count the parameters.
+
+        Returns:
+            The number of parameters, of scales among them, and of elements.
+        """
+        count = sum(array.size for array in self.parameters.values())
+        return f"{len(self.parameters)} parameters, {len(self.learned_scales)} of them scales; {count} elements\n"
+
+
+_SHARES = np.asarray([1, *np.linspace(0.1, 2, 191)], np.float32)
+"""Of the scale by the largest weight, those that are tried: few weights beside one that is large ask for little of it,
+and -1 in the place of the code -2 for twice of it."""
+
+
+def _squared_errors(weight: LearnedWeight, parameters: Mapping[str, Array]) -> Array:
+    """Those of rounding a weight, summed over what has one scale, in the shape of its scales."""
+    codes, steps = weight.codes(parameters)
+    errors = np.square((codes * steps - parameters[weight.name]).astype(np.float64))
+    lone = tuple(axis for axis in range(errors.ndim) if steps.ndim == 0 or steps.shape[axis] == 1)
+    return errors.sum(lone).reshape(weight.element.scales.shape)
+
+
+def _simulated(quantized: ModuleOp, simulate: QuantSimulate) -> ModuleOp:
+    """What the pass `simulate` makes of a quantized module."""
+    module = quantized.clone()
+    run_pipeline(module, Pipeline((simulate, *literal_steps(CLEAN))))
+    verify(module)
+    return module
+
+
+@takes_model
+@tells_settings(module="Model", data="Data | None")
+def trainable(
+    module: ModuleOp,
+    data: Data | None = None,
+    *,
+    profile: Profile | None = None,
+    scales: str = "lsq",
+    train: Sequence[str] = (),
+    preprocess: Preprocess | None = None,
+    **settings: Unpack[QuantizeSettings],
+) -> Trainable:
+    """Make a model whose parameters can be trained as the integer program that `quantize` would make.
+
+    A quantized model, such as one in QDQ form, continues training with its types: it takes no `data`, `profile` or
+    settings.
+
+    Args:
+        module: The model: a module, a result that holds one (such as `Quantized`), or a path or ONNX model that `load`
+            accepts.
+        data: Samples to initialize ranges from, in a form that `qmlir.profile` accepts. A float model requires `data`
+            or `profile`.
+        profile: Statistics to initialize ranges from: the result of `qmlir.profile` with `passes=None`.
+        scales: How scales are learned: `"lsq"` learns them directly, `"tqt"` learns thresholds of power-of-two scales
+            (schemes `symmetric_pow2` and `asymmetric_pow2`), `"fixed"` keeps them.
+        train: Patterns of the names of parameters to train, such as `"fc*"`. Others are constants. Empty trains all.
+        preprocess: Function that converts an item of `data` to the model's input, or its name:
+            `package.module:function` or `file.py:function`.
+
+    Returns:
+        The trainable model, and its initial parameters.
+
+    Raises:
+        DiagnosticError: Data, profile or settings do not fit the model or each other, a pattern matches no parameter,
+            or an operation cannot be trained.
+        TypeError: An argument is not a setting. The message suggests a similar name.
+
+    Example:
+        >>> model = "docs/examples/digits.onnxtxt"
+        >>> data = np.random.default_rng(0).random((64, 4), np.float32)
+        >>> trained = qmlir.trainable(model, data, weights="i4")
+        >>> parameters = dict(trained.parameters)
+        >>> parameters["bias"] = parameters["bias"] + 0.5
+        >>> quantized = trained.freeze(parameters)
+    """
+    if settings.get("accumulator_bits"):
+        raise text_error("accumulator_bits has no effect on training: only rounding keeps sums within 16 bits")
+    check_method(scales)
+    run = stages_of(settings, module, is_trained=True)
+    quantized = module.clone()
+    is_quantized = computes_quantized(module)
+    if is_quantized and (data is not None or profile is not None or settings):
+        given = ", ".join(filter(None, ("data" if data is not None else "", "profile" if profile else "", *settings)))
+        raise text_error(f"the model is already quantized: training uses its types, so {given} cannot be set")
+    if is_quantized:
+        float_constants(function_of(quantized, ENTRY))
+    else:
+        if (data is None) == (profile is None):
+            raise text_error("pass either samples (data=) or a profile (profile=), not both")
+        run(quantized, "target", "lower")
+        if data is not None:
+            profile = record_profile(quantized, preprocessed(data, preprocess))
+        run(quantized, "profile", "mask", "balance", taken=profile)
+        run(quantized, "decide", "propagate")
+    function = function_of(quantized, ENTRY)
+    open_parts(function)
+    simulate = QuantSimulate(scales=scales, only=tuple(train))
+    begin_scales(function, scales, train)
+    with marked_scales(function, scales, train):
+        if is_quantized:  # its operations say how they rescale
+            check_modes(function)
+        else:
+            run(quantized, "rescale")
+    simulated = _simulated(quantized, simulate)
+    inputs = {port.name for port in inputs_of(function_of(simulated, ENTRY))}
+    known = [each for each in parameters_of(function, scales) if each.name in inputs]
+    begun = {each.name: each.initial for each in known}
+    learned = frozenset(each.name for each in known if each.method is not None)
+    return Trainable(simulated, begun, learned, quantized, simulate, scales, run)

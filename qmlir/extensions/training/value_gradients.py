@@ -1,0 +1,131 @@
+"""Gradients of what a float program gives by values inside it, whichever these are.
+
+Each value in question gets an input of zeros that is added to it: the gradient by that input is the gradient by the
+value. A profiled module comes in, whose element types may say what was observed; it stays as it is. Rows of a batch do
+not mix in a network at inference, so that one pass has the gradients of all rows by values that have rows themselves.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.base import plain_type
+from qmlir.dialects.nn.elementwise.ops import AddOp
+from qmlir.extensions.training.nn_gradient import BACKWARD, FORWARD
+from qmlir.extensions.training.reverse import gradient_name
+from qmlir.interpreter.interpreter import Interpreter
+from qmlir.ir.builtin_types import ranked_tensor, tensor
+from qmlir.ir.signature import Port, inputs_of, outputs_of, set_ports
+from qmlir.specialization.inputs import function_of
+from qmlir.specialization.specialize import retype, specialize
+
+Place: TypeAlias = SSAValue | tuple[Operation, int]
+"""What is rounded: a value, for all that use it; or an operand, for the operation that takes it."""
+
+Sizes: TypeAlias = Sequence[int]
+
+Differentiates: TypeAlias = Callable[[ModuleOp, Sequence[str]], ModuleOp]
+"""What makes `@forward` and `@backward` of a module on floats, by some of its inputs (`nn-gradient`)."""
+
+
+def value_at(place: Place) -> SSAValue:
+    """The value there."""
+    return place if isinstance(place, SSAValue) else place[0].operands[place[1]]
+
+
+class PlaceGradients:
+    """`@forward` and `@backward` of a function by places, for one shape of each input."""
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        function: str,
+        places: Mapping[Place, Sizes],
+        inputs: Mapping[str, Sizes],
+        differentiate: Differentiates,
+    ) -> None:
+        """`places` and `inputs` have the sizes that they have in the runs to come. Raises `DiagnosticError`, naming it,
+        for an operation without a gradient."""
+        signature = function_of(module, function)
+        names = {port.name for port in (*inputs_of(signature), *outputs_of(signature))}
+        free = (name for name in map("rounding{}".format, count()) if name not in names)
+        self._names = dict(zip(places, free, strict=False))
+        self._zeros = {name: np.zeros(places[place], np.float32) for place, name in self._names.items()}
+        added = _with_inputs(module, function, self._names)
+        shapes = {**inputs, **{name: zeros.shape for name, zeros in self._zeros.items()}}
+        split = differentiate(specialize(added, shapes, function=function), [*self._zeros])
+        self._interpreter = Interpreter(split)
+        forward, backward = (function_of(split, name) for name in (FORWARD, BACKWARD))
+        self._takes, self._gives = inputs_of(forward), outputs_of(forward)
+        self._reads, self._finds = inputs_of(backward), outputs_of(backward)
+
+    def reads(self, output: str) -> bool:
+        """Whether `backward` goes from the gradient of an output: it is one of floats."""
+        return any(port.name == gradient_name(output) for port in self._reads)
+
+    def forward(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """The results by their names, among all that `backward` reads."""
+        given = {**inputs, **self._zeros}
+        found = self._interpreter.call(FORWARD, [given[port.name] for port in self._takes])
+        return {**given, **{port.name: array for port, array in zip(self._gives, found, strict=True)}}
+
+    def backward(self, values: Mapping[str, Array], seeds: Mapping[str, Array]) -> dict[Place, Array]:
+        """The gradient by each place, from those of some results, `seeds`: of others it is 0."""
+        known = {**values, **{gradient_name(name): seed for name, seed in seeds.items()}}
+        zeros = (np.zeros(tensor(port.type).get_shape(), np.float32) for port in self._reads if port.name not in known)
+        given = [known[port.name] if port.name in known else next(zeros) for port in self._reads]
+        found = self._interpreter.call(BACKWARD, given)
+        gradients = {port.name: array for port, array in zip(self._finds, found, strict=True)}
+        return {place: gradients[gradient_name(name)] for place, name in self._names.items()}
+
+
+def _plain(module: ModuleOp) -> tuple[ModuleOp, dict[Operation, Operation]]:
+    """A clone of a profiled module on floats, and the operation there for each of its own."""
+    clone = module.clone()
+    copies = dict(zip(module.walk(), clone.walk(), strict=True))
+    for op in list(clone.walk()):
+        blocks = (block for region in op.regions for block in region.blocks)
+        for value in (*op.results, *(argument for block in blocks for argument in block.args)):
+            if (type_ := ranked_tensor(value.type)) is not None:
+                retype(value, TensorType(plain_type(type_.get_element_type()), type_.get_shape()))
+    for op in clone.walk():
+        if isinstance(op, FuncOp):
+            op.update_function_type()
+    return clone, copies
+
+
+def _with_inputs(module: ModuleOp, name: str, names: Mapping[Place, str]) -> ModuleOp:
+    """A clone on floats in which an input of its name is added to each place of the function `name`."""
+    clone, copies = _plain(module)
+    own, function = function_of(module, name), function_of(clone, name)
+    ports = [*inputs_of(function)]
+    outputs = outputs_of(function)
+    block = function.body.block
+    for place, port in names.items():
+        value = value_at(place)
+        if isinstance(value.owner, Operation):
+            copy = copies[value.owner].results[value.owner.results.index(value)]
+        else:
+            copy = block.args[own.body.block.args.index(value)]
+        argument = block.insert_arg(copy.type, len(block.args))
+        ports.append(Port(port, copy.type))
+        add = AddOp(copy, argument)
+        if not isinstance(place, SSAValue):
+            user = copies[place[0]]
+            Rewriter.insert_op(add, InsertPoint.before(user))
+            user.operands[place[1]] = add.result
+            continue
+        maker = value.owner
+        first = InsertPoint.after(copies[maker]) if isinstance(maker, Operation) else InsertPoint.at_start(block)
+        Rewriter.insert_op(add, first)
+        copy.replace_uses_with_if(add.result, lambda use, add=add: use.operation is not add)
+    function.update_function_type()
+    set_ports(function, ports, outputs)
+    return clone

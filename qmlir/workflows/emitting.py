@@ -1,6 +1,0 @@
-"""Emitting a program that runs without Python: `qmlir.emit` takes paths, too."""
-
-from qmlir.targets.cpu import emitting
-from qmlir.workflows.loading import takes_model
-
-emit = takes_model(emitting.emit)
