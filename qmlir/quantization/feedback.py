@@ -389,7 +389,7 @@ def _parts_of_layers(op: Operation) -> Iterator[tuple[Hashable, str]]:
 
 
 def _is_multiplied(op: Operation) -> bool:
-    """Whether a product reads a result of `op`: it would be slower with data of 16 bits."""
+    """True if a product reads a result of `op`: 16-bit data would make it slower."""
     return any(isinstance(use.operation, MultipliesAndAdds) for result in op.results for use in result.uses)
 
 
