@@ -10,7 +10,6 @@ import shtab
 
 from qmlir.tools.command_runner import Command, Session, fill_parser
 from qmlir.tools.configuration import DIR, PATHS
-from qmlir.tools.stdio import actions_of
 from qmlir.tools.subcommands import Subcommand, build_argument_parser
 
 
@@ -31,7 +30,7 @@ def script(shell: str, rows: Sequence[Subcommand]) -> str:
     parser, commands = build_argument_parser(rows)
     for row in rows:
         fill_parser(commands[row.name], row)
-        for action in actions_of(commands[row.name]):
+        for action in commands[row.name].actions:
             _mark(action)
     return shtab.complete(parser, shell)
 
