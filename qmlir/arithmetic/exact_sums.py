@@ -1,4 +1,4 @@
-"""Exact sums of products of integers, through BLAS in floats where a bound proves them exact; and their limits."""
+"""Exact sums of integer products, through float BLAS if a bound proves them exact; and the limits of such sums."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from qmlir.arithmetic.requantization import magnitude
 Limits = tuple[int, int]
 
 EXACT_FLOATS: tuple[tuple[type[np.floating[Any]], int], ...] = ((np.float32, 2**24), (np.float64, 2**53))
-"""A float type, and the bound below which it holds every integer: so every partial sum, in any order, fused or not."""
+"""Float types, each with the bound below which it represents every integer, and thus every partial sum in any order."""
 
 
 def sum_dtype(left: int, right: int, terms: int) -> npt.DTypeLike:
-    """The fastest type in which sums of `terms` products of integers up to `left` and `right` are exact."""
+    """Returns the fastest type in which sums of `terms` products of integers up to `left` and `right` are exact."""
     largest = left * right * terms
     for dtype, bound in EXACT_FLOATS:
         if largest < bound:
@@ -24,25 +24,26 @@ def sum_dtype(left: int, right: int, terms: int) -> npt.DTypeLike:
 
 
 def exact_matmul(left: Array, right: Array) -> Array:
-    """The matrix product; of integers held as floats of `sum_dtype`, as int64 (or as Python's integers)."""
+    """Returns the matrix product; integers held as floats of `sum_dtype` become int64 (or Python integers)."""
     return as_integers(np.matmul(left, right))
 
 
 def as_integers(sums: Array) -> Array:
-    """Sums of integers held in a `sum_dtype`, as int64 (or as Python's integers)."""
+    """Converts integer sums held in a `sum_dtype` to int64 (or Python integers)."""
     return sums.astype(np.int64) if np.issubdtype(sums.dtype, np.floating) else sums
 
 
 def limits_of_products(left: Limits, right: Limits, terms: int) -> Limits:
-    """The smallest and largest sum of so many products of integers between these limits."""
+    """Returns the smallest and largest sum of `terms` products of integers between these limits."""
     corners = [a * b for a in left for b in right]
     return min(corners) * terms, max(corners) * terms
 
 
 def limits_of_sums(weights: Array, axes: tuple[int, ...], limits: tuple[Any, Any]) -> tuple[Array, Array]:
-    """The smallest and largest sums along `axes` of the products of `weights` with integers between `limits`.
+    """Returns the smallest and largest sums along `axes` of the products of `weights` with integers between `limits`.
 
-    They are reached: each integer may be either limit. Python's integers come out, which never overflow.
+    The limits are attained, since each integer may be either one. The results are Python integers, which never
+    overflow.
     """
     low, high = limits
     is_wide = weights.dtype == object or magnitude(weights) * weights.size >= 2**63

@@ -1,9 +1,9 @@
-"""Sums over the values of a run that don't depend on the order of its values, so mean and deviation don't either.
+"""Sums over the values of a run, for mean and deviation, that don't depend on the order of the values.
 
 Each value is divided by the power of two above the largest magnitude of the run, and rounded to a multiple of a unit.
-The multiples are integers, which may be added in any order. The unit is so large that their sum has 63 bits, and so
-small that roundings are at most those of plain f64 sums. Squares are summed in the same way. Sums of several runs are
-f64 sums, added in the order of the runs.
+The multiples are integers, which may be added in any order. The unit is so large that their sum fits 63 bits, and so
+small that rounding errors are at most those of plain f64 sums. Squares are summed in the same way. Sums of several runs
+are f64 sums, added in the order of the runs.
 """
 
 import math
@@ -18,10 +18,10 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import F64
 
 _CHUNK = 1 << 13
-"""Elements that are summed at a time, so that their intermediate arrays stay in the L1 and L2 caches."""
+"""The number of elements summed at a time, so that intermediate arrays stay in the L1 and L2 caches."""
 
 _SMALLEST_EXPONENT = -1000
-"""The smallest exponent of a run: its reciprocal is still a normal f64."""
+"""The smallest exponent of a run, whose reciprocal is still a normal f64."""
 
 _MOST = sys.float_info.max
 
@@ -30,11 +30,12 @@ _LARGEST_DENOMINATOR = 2 * 1074
 
 
 SPARE_BITS = 10
-"""The bits by which a sum of i64 may be wider than a multiple of the unit."""
+"""The number of bits by which a sum of i64 may be wider than a multiple of the unit."""
 
 
 def rounding_addend(count: int) -> float:
-    """The f64 `1.5 * 2^b` for sums of `count` values: adding it to `|y| < 1` rounds `y` to a multiple of the unit.
+    """Returns the f64 `1.5 * 2^b` for sums of `count` values: adding it to `|y| < 1` rounds `y` to a multiple of the
+    unit.
 
     The unit is the last bit of numbers near the addend, `2^(b - 52)`, so the multiple is the difference of the bits of
     the two f64. `b` is `SPARE_BITS` below the width of `count`, and at least 1: a sum of multiples is below 2^62.
@@ -43,7 +44,7 @@ def rounding_addend(count: int) -> float:
 
 
 def run_sums(values: Array, magnitudes: F64) -> F64:
-    """The sums of the values and of their squares of each run, `[runs, 2]`.
+    """Returns the sums of the values and of their squares of each run, `[runs, 2]`.
 
     Args:
         values: Finite f32 or f64, `[repeats, runs, elements]`.
@@ -75,7 +76,7 @@ def run_sums(values: Array, magnitudes: F64) -> F64:
 
 
 def sum_of(value: Any) -> float:
-    """A sum in a file: a number, or in files of version 0.1 an exact fraction: numerator, exponent of the denominator.
+    """Parses a sum in a file: a number, or for version 0.1 an exact fraction (numerator, exponent of the denominator).
 
     Raises `ValueError` for anything else, and for an exponent that no sum of floats has.
     """
@@ -94,9 +95,9 @@ def sum_of(value: Any) -> float:
 
 @dataclass(frozen=True)
 class Moments:
-    """The number of values and of zeros among them, the sum of the values and that of their squares.
+    """The number of values, the number of zeros among them, and the sums of the values and of their squares.
 
-    Sums beyond f64, which only values of f64 have, are the largest f64.
+    Sums that overflow f64, which only f64 values have, are the largest f64.
     """
 
     count: int = 0
@@ -110,12 +111,12 @@ class Moments:
 
     @staticmethod
     def of(values: Array, magnitude: float) -> "Moments":
-        """The sums of one run of finite values, contiguous f32 or f64 of that largest magnitude."""
+        """Returns the sums of one run of finite values, contiguous f32 or f64 with largest magnitude `magnitude`."""
         sums = run_sums(values.reshape(1, 1, -1), np.array([magnitude]))[0]
         return Moments(values.size, int(np.count_nonzero(values == 0)), *map(float, sums))
 
     def merged(self, other: "Moments") -> "Moments":
-        """The sums over the values of both; the last bits depend on the order in which several are merged."""
+        """Returns the sums over the values of both; the last bits depend on the order of merges."""
         return Moments(
             self.count + other.count,
             self.zeros + other.zeros,
@@ -125,23 +126,26 @@ class Moments:
 
     @property
     def mean(self) -> float:
-        """The mean. Raises `ZeroDivisionError` without values."""
+        """The mean. Raises `ZeroDivisionError` if there are no values."""
         return self.total / self.count
 
     @property
     def deviation(self) -> float:
-        """The population's standard deviation, infinite if their sum is beyond f64. Raises `ZeroDivisionError`."""
+        """The population's standard deviation, infinite if the sum of squares overflows f64. Raises `ZeroDivisionError`
+        if
+        there are no values."""
         if self.squares == _MOST:
             return math.inf
         return math.sqrt(max(self.squares / self.count - self.mean * self.mean, 0.0))
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers that JSON holds exactly."""
+        """Returns the fields as numbers that JSON represents exactly."""
         return dict(vars(self))
 
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> "Moments":
-        """The moments that `to_dict` returned, here or in version 0.1. Raises `ValueError` for impossible counts."""
+        """Restores the result of `to_dict`, from this version or version 0.1. Raises `ValueError` for impossible
+        counts."""
         count, zeros = int(fields["count"]), int(fields["zeros"])
         if not 0 <= zeros <= count:
             raise ValueError(f"the number of zeros must be in [0, {count}], but got {zeros}")

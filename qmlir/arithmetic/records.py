@@ -1,8 +1,8 @@
-"""Records: the statistics of a value as words of memory, which compiled code adds to where the value is computed.
+"""Records: the statistics of a value as words of memory, updated by compiled code where the value is computed.
 
-A record is an array of i64. Counts, ranges and the histogram are those of all runs since the record was empty; the
-range and the sums of the current run are apart, so that sums of runs can be added in the order of the runs. What is
-added to a record does not depend on the order of the elements (`qmlir.arithmetic.moments`, `.histogram`).
+A record is an array of i64. Counts, ranges and the histogram accumulate over all runs since the record was empty; the
+range and the sums of the current run are separate, so that sums of runs can be added in the order of the runs. An
+update does not depend on the order of the elements (`qmlir.arithmetic.moments`, `.histogram`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,20 +18,20 @@ from qmlir.arithmetic.schemes import F64, I64
 from qmlir.arithmetic.statistics import Statistics
 
 COUNT, ZEROS, NEGATIVE, POSITIVE, NANS = range(5)
-"""Words: the number of finite values, of zeros, of minus and plus infinity, and of NaN."""
+"""Words: the numbers of finite values, zeros, minus and plus infinity, and NaN."""
 
 LOW, HIGH, RUN_LOW, RUN_HIGH, RUN_TOTAL, RUN_SQUARES = range(5, 11)
 """Words, the bits of f64: the range of all finite values, that of one run, the sum of its values and of squares."""
 
 EXPONENT = 11
-"""The word of the exponent of the histogram."""
+"""The word of the histogram's exponent."""
 
 COUNTS = 12
-"""The first word of the histogram: bin `i` at `i`, or at `bins + i` for negative `i`. Ranges of indices follow: the
-minimum of each index of the axis, then the maximum, as bits of f64."""
+"""The first word of the histogram: bin `i` at `i`, or at `bins + i` for negative `i`. It is followed by the minimum of
+each index of the axis, then the maximum, as bits of f64."""
 
 RUN_WORDS = 4
-"""The words of a run."""
+"""The number of words of a run."""
 
 _RUN = slice(RUN_LOW, RUN_LOW + RUN_WORDS)
 _NO_RUN = (np.inf, -np.inf, 0.0, 0.0)
@@ -39,7 +39,7 @@ _NO_RUN = (np.inf, -np.inf, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class RecordLayout:
-    """What a record holds: a histogram of so many bins, and ranges for so many `indices` of `axis`, or for none."""
+    """The layout of a record: a histogram of `bins` bins, and ranges for `indices` indices of an optional `axis`."""
 
     bins: int
     axis: int | None = None
@@ -47,11 +47,11 @@ class RecordLayout:
 
     @property
     def words(self) -> int:
-        """The size of the record."""
+        """The size of the record in words."""
         return COUNTS + self.bins + 2 * self.indices
 
     def empty(self) -> I64:
-        """The record of no values."""
+        """Returns the record of no values."""
         record = np.zeros(self.words, np.int64)
         record[EXPONENT] = SMALLEST_EXPONENT
         record[LOW : HIGH + 1].view(np.float64)[:] = _NO_RUN[:2]
@@ -60,11 +60,11 @@ class RecordLayout:
         return record
 
     def _axis_ranges(self, record: I64) -> Array:
-        """The minima and the maxima of the indices, as rows of f64 in the record."""
+        """Returns the minima and maxima of the indices, as rows of f64 in the record."""
         return record[COUNTS + self.bins :].view(np.float64).reshape(2, self.indices)
 
     def statistics(self, record: I64) -> Statistics:
-        """The statistics of all values, without sums; an index that has infinities alone has an empty range."""
+        """Returns the statistics of all values, without sums; an index that has only infinities has an empty range."""
         infinities = int(record[NEGATIVE]), int(record[POSITIVE])
         if not record[COUNT]:
             return Statistics(infinities=infinities)
@@ -79,7 +79,7 @@ class RecordLayout:
     def _histogram(self, record: I64, low: float, high: float) -> Histogram:
         counts, exponent = record[COUNTS : COUNTS + self.bins], int(record[EXPONENT])
         taken = np.flatnonzero(counts)
-        # The bins of negative values are in the last words; the range, with 0, takes at most all of them.
+        # The bins of negative values are in the last words; the range, extended to contain 0, uses at most all of them.
         last_bin = int(np.floor(np.ldexp(max(high, 0.0), -exponent)))
         places = np.where((low < 0) & (taken > last_bin), taken - self.bins, taken)
         first, last = int(places.min()), int(places.max())
@@ -87,7 +87,7 @@ class RecordLayout:
         return Histogram(self.bins, exponent, first, ordered)
 
     def added(self, record: I64, values: Array) -> I64:
-        """The record with f32 `values` added to those that it has, as compiled code adds them."""
+        """Returns the record after f32 `values` are added, as compiled code adds them."""
         is_finite = np.isfinite(values)
         exact = values[is_finite]
         seen = Statistics.of(exact, bins=self.bins)
@@ -114,7 +114,8 @@ class RecordLayout:
         return result
 
     def add_runs(self, words: I64, values: Array, runs: int, size: int) -> None:
-        """Add `runs` runs of `size` f32 each to the record at the beginning of `words`, and write those of each run
+        """Adds `runs` runs of `size` f32 each to the record at the beginning of `words`, and writes the words of each
+        run
         after it."""
         for run in range(runs):
             record = words[: self.words].copy()
@@ -125,13 +126,13 @@ class RecordLayout:
 
 @dataclass(frozen=True)
 class Records:
-    """The records of several values in one array: for each key where its record begins, and what it holds."""
+    """The records of several values in one array: for each key, the offset of its record, and its layout."""
 
     places: Mapping[str, tuple[int, RecordLayout]]
 
     @property
     def words(self) -> int:
-        """The size of the array."""
+        """The size of the array in words."""
         return sum(layout.words for _, layout in self.places.values())
 
     @cached_property
@@ -144,24 +145,24 @@ class Records:
         return self._firsts[:, None] + np.arange(_RUN.start, _RUN.stop)
 
     def empty(self) -> I64:
-        """All records without values."""
+        """Returns all records without values."""
         return np.concatenate([np.zeros(0, np.int64), *(layout.empty() for _, layout in self.places.values())])
 
     def begin_run(self, records: I64) -> None:
-        """Forget the ranges and the sums of the last run."""
+        """Resets the ranges and the sums of the last run."""
         records.view(np.float64)[self._runs] = _NO_RUN
 
     def run(self, records: I64) -> tuple[Sequence[str], F64]:
-        """The keys, and of each in the run its range (`inf` and `-inf` if empty) and sums, `[keys, 4]`."""
+        """Returns the keys, and for each the range (`inf` and `-inf` if empty) and sums of the run, `[keys, 4]`."""
         return list(self.places), records.view(np.float64)[self._runs]
 
     def with_nan(self, records: I64) -> Iterator[tuple[str, int]]:
-        """The keys of which values were NaN, and how many."""
+        """Yields the keys of values that contained NaN, with the number of NaNs."""
         for place in np.flatnonzero(records[self._firsts + NANS]).tolist():
             yield list(self.places)[place], int(records[self._firsts[place] + NANS])
 
     def statistics(self, records: I64) -> dict[str, Statistics]:
-        """The statistics of each key, without sums; empty ones of a key whose values had no elements."""
+        """Returns the statistics of each key, without sums; empty ones for values without elements."""
         return {
             key: layout.statistics(records[first : first + layout.words])
             for key, (first, layout) in self.places.items()

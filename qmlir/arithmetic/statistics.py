@@ -1,10 +1,11 @@
-"""Statistics of one value that stream and merge: what profiling keeps of the arrays that it observes.
+"""Streaming, mergeable statistics of a value, which profiling collects from the arrays that it observes.
 
-Arrays of floats come in. Out go minimum, maximum, mean, standard deviation, a histogram, ranges for each index of an
-axis and averages over batches, all of the finite values, and how many infinities there were beside them: minus infinity
-is what a mask adds, and no part of a range. NaN is an error. Memory does not grow with the number of arrays. Counts,
-ranges and histograms depend on the values alone, and merge in any order. Sums over several arrays, and averages over
-batches, depend on the order of the arrays: profiling adds those of one run after the other, in the order of the runs.
+The statistics of float arrays are minimum, maximum, mean, standard deviation, a histogram, ranges for each index of an
+axis and averages over batches, all of the finite values, and the number of infinities: minus infinity comes from
+masks, and is not part of a range. NaN is an error. Memory does not grow with the number of arrays. Counts,
+ranges and histograms depend on the values only, and merge in any order. Sums over several arrays, and averages over
+batches, depend on the order of the arrays: profiling adds those of one run after the other, in the order of the
+runs.
 """
 
 import math
@@ -22,23 +23,23 @@ from qmlir.arithmetic.schemes import F64
 
 
 class NotANumberError(ValueError):
-    """NaN among values. The caller that catches it adds whose values they are."""
+    """NaN among values. The caller that catches the error adds the name of the value."""
 
     def __init__(self, values: Array) -> None:
         flat = values.reshape(-1)
         self.nans = int(np.isnan(flat).sum())
-        """How many are NaN."""
+        """The number of NaNs."""
         self.first = int(np.flatnonzero(np.isnan(flat))[0])
-        """The flat index of the first of them, in row-major order."""
+        """The flat index of the first NaN, in row-major order."""
         super().__init__(
             f"values must not contain NaN, but {self.nans} of {flat.size} are NaN (the first at index {self.first})"
         )
 
 
 def finite_values(values: Array) -> tuple[Array, tuple[int, int]]:
-    """The finite ones of `values`, `values` itself where all are, and how often it has minus and plus infinity.
+    """Returns the finite elements of `values` (`values` itself if all are), and the numbers of minus and plus infinity.
 
-    Raises `NotANumberError`.
+    Raises `NotANumberError` if there is a NaN.
     """
     low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
     if not values.size or (np.isfinite(low) and np.isfinite(high)):
@@ -51,7 +52,7 @@ def finite_values(values: Array) -> tuple[Array, tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Summary:
-    """What is known of `count` values: their range, mean and (population) standard deviation, in f64."""
+    """A summary of `count` values: range, mean and (population) standard deviation, in f64."""
 
     count: int
     minimum: float
@@ -62,7 +63,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class BatchRanges:
-    """Averages of the smallest and the largest value over batches: the plain mean, and a moving average.
+    """Averages of minimum and maximum over batches: the plain mean, and a moving average.
 
     The moving average starts at the first batch and moves to each next one by `momentum` of the distance (ONNX
     Runtime's `averaging_constant`).
@@ -71,11 +72,11 @@ class BatchRanges:
     momentum: float
     count: int = 0
     totals: tuple[float, float] = (0.0, 0.0)
-    """The sum of the minima and that of the maxima, added in the order of the batches."""
+    """The sums of the minima and of the maxima, in batch order."""
     first: tuple[float, float] = (0.0, 0.0)
-    """Smallest and largest value of the first batch."""
+    """The minimum and maximum of the first batch."""
     moving: tuple[float, float] = (0.0, 0.0)
-    """The moving average of the minima and that of the maxima."""
+    """The moving averages of the minima and of the maxima."""
 
     def __post_init__(self) -> None:
         if not 0 < self.momentum <= 1:
@@ -83,17 +84,17 @@ class BatchRanges:
 
     @property
     def mean(self) -> tuple[float, float]:
-        """The mean of the minima and that of the maxima."""
+        """The means of the minima and of the maxima."""
         return self.totals[0] / self.count, self.totals[1] / self.count
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers, in lists, that JSON holds exactly."""
+        """Returns the fields as numbers and lists that JSON represents exactly."""
         pairs = {"totals": self.totals, "first": self.first, "moving": self.moving}
         return {"momentum": self.momentum, "count": self.count, **{name: list(each) for name, each in pairs.items()}}
 
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> "BatchRanges":
-        """What `to_dict` made, here or in version 0.1."""
+        """Restores the result of `to_dict`, from this version or version 0.1."""
         low, high = (sum_of(total) for total in fields["totals"])
         ends = ((float(each[0]), float(each[1])) for each in (fields["first"], fields["moving"]))
         return BatchRanges(float(fields["momentum"]), int(fields["count"]), (low, high), *ends)
@@ -104,14 +105,15 @@ def _no_ranges() -> F64:
 
 
 def _exact(values: Array) -> Array:
-    """The same numbers as f32, or as f64 where f32 does not hold them: f64 and integers."""
+    """Converts to f32, or to f64 if f32 cannot represent the type: f64 and integers."""
     is_wide = values.dtype.itemsize > 4 or values.dtype.kind in "iub"
     return np.asarray(values, np.float64 if is_wide else np.float32, order="C")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Statistics:
-    """What is known of all observed values; `Statistics()` has observed none. All but `infinities` is of finite values.
+    """The statistics of all observed values; `Statistics()` has observed none. All except `infinities` cover finite
+    values.
 
     `axis_minima` and `axis_maxima` have shape `[size of the axis]`, and are empty without an axis. Streaming is
     `statistics = statistics.merged(Statistics.of(batch))`.
@@ -126,15 +128,15 @@ class Statistics:
     axis_maxima: F64 = field(default_factory=_no_ranges)
     batches: BatchRanges | None = None
     kept: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What observers of packages keep, by their names."""
+    """The data of package observers, by observer name."""
     infinities: tuple[int, int] = (0, 0)
-    """How often minus infinity and plus infinity were observed."""
+    """The numbers of minus and plus infinity."""
 
     @staticmethod
     def of(values: Array, *, bins: int = BINS) -> "Statistics":
-        """The statistics of one array of any float type; also of integers below 2^53.
+        """Returns the statistics of one array of any float type; also of integers below 2^53.
 
-        `bins` bounds the histogram. An empty array has the statistics of nothing. Raises `NotANumberError`.
+        `bins` bounds the histogram. An empty array yields empty statistics. Raises `NotANumberError` for NaN.
         """
         exact, infinities = finite_values(_exact(values))
         low, high = float(exact.min(initial=np.inf)) + 0.0, float(exact.max(initial=-np.inf)) + 0.0
@@ -143,9 +145,9 @@ class Statistics:
         return Statistics(low, high, moments, histogram, infinities=infinities)
 
     def merged(self, other: "Statistics") -> "Statistics":
-        """The statistics of the values of both, in any order but for the last bits of sums.
+        """Merges the statistics of both sides; the order affects only the last bits of sums.
 
-        Averages over batches know an order: `qmlir.interpreter.observers` adds them at the end of a run. Raises
+        Averages over batches depend on the order: `qmlir.interpreter.observers` adds them at the end of a run. Raises
         `ValueError` for statistics that have them, for ranges along different axes, and for histograms of different
         sizes.
         """
@@ -181,20 +183,22 @@ class Statistics:
 
     @property
     def mean(self) -> float:
-        """The mean of all values, which lies in their range. Raises `ValueError` where there are none."""
+        """The mean of all values, which lies in their range. Raises `ValueError` if there are none."""
         return self._of_some(lambda: min(max(self.moments.mean, self.minimum), self.maximum))
 
     @property
     def deviation(self) -> float:
-        """The population's standard deviation, at most half the range. Raises `ValueError` where there are no values.
+        """The population's standard deviation, at most half the range. Raises `ValueError` if there are no values.
 
-        No values deviate more (Popoviciu's inequality): equal values deviate by 0, whatever their sums round to.
+        The bound (Popoviciu's inequality) ensures that equal values have deviation 0, however their sums are
+        rounded.
         """
         return self._of_some(lambda: min(self.moments.deviation, self.maximum / 2 - self.minimum / 2))
 
     @property
     def spread(self) -> float:
-        """The mean of `|x - mean|` by the histogram, to within half a bin. Raises `ValueError` without values."""
+        """The mean of `|x - mean|` from the histogram, accurate to half a bin. Raises `ValueError` if there are no
+        values."""
         mean = self.mean
         edges = np.clip(self.histogram.edges, self.minimum, self.maximum)
         distances = np.abs((edges[:-1] + edges[1:]) / 2 - mean)
@@ -202,7 +206,7 @@ class Statistics:
 
     @property
     def summary(self) -> Summary:
-        """The statistics that `#calib.stats` holds. Raises `ValueError` where there are no values."""
+        """The statistics that `#calib.stats` holds. Raises `ValueError` if there are no values."""
         return Summary(self.count, self.minimum, self.maximum, self.mean, self.deviation)
 
     def _of_some(self, function: Callable[[], float]) -> float:
@@ -220,7 +224,7 @@ class Statistics:
         return isinstance(other, Statistics) and self.to_dict() == other.to_dict()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, lists and dicts that JSON holds exactly, and `from_dict` reads back."""
+        """Returns plain numbers, lists and dicts that JSON represents exactly, for `from_dict`."""
         return {
             "range": [self.minimum, self.maximum] if self.count else [],
             "moments": self.moments.to_dict(),
@@ -235,7 +239,7 @@ class Statistics:
 
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> "Statistics":
-        """What `to_dict` made. Raises `ValueError` where something is missing or of another type."""
+        """Restores the result of `to_dict`. Raises `ValueError` if a field is missing or has another type."""
         try:
             known = Statistics(
                 moments=Moments.from_dict(fields["moments"]),

@@ -25,7 +25,7 @@ class HandedOn(NamedTuple):
 
     @property
     def given(self) -> SSAValue:
-        """The forwarded value."""
+        """The value of the forwarded operand."""
         return self.user.operands[self.place]
 
 

@@ -1,1 +1,1 @@
-"""The `calib` dialect: what quantization needs to know of values, and what it learns."""
+"""The `calib` dialect: observation of values for quantization, and trainable quantization parameters."""

@@ -1,4 +1,4 @@
-"""What the `calib` operations compute."""
+"""Evaluation of the `calib` operations."""
 
 from collections.abc import Callable
 
@@ -43,11 +43,11 @@ def _range(op: FakeQuantOp, minimum: Array, maximum: Array) -> tuple[Array, Arra
 SCALES: dict[str, Callable[..., tuple[Array, Array]]] = {
     "tqt": _tqt, "lsq": _plain, "lsq_plus": _plain, "pact": _pact, "affine": _affine, "range": _range,
 }  # fmt: skip
-"""The scale and the zero point of each method, of its parameters."""
+"""The functions that compute scale and zero point from the parameters of each method."""
 
 
 def scale_and_zero_point(op: FakeQuantOp, *parameters: Array) -> tuple[Array, Array]:
-    """The scale and the zero point of `op` for its parameters, in their type."""
+    """Returns the scale and the zero point of `op` for its parameters, in their type."""
     scale, zero_point = SCALES[op.method.data](op, *parameters)
     return scale.astype(parameters[0].dtype), zero_point.astype(parameters[0].dtype)
 
@@ -56,7 +56,7 @@ def _fake_quant(op: FakeQuantOp, x: Array, parameters: tuple[Array, ...]) -> tup
     layout = op.beside(x.ndim)
     scale, zero_point = (each.reshape(layout) for each in scale_and_zero_point(op, *parameters))
     offset = parameters[1].reshape(layout) if op.method.data == "lsq_plus" else x.dtype.type(0)
-    # The integers are exact in f64 up to 32 bits.
+    # f64 represents integers of up to 32 bits exactly.
     rounded = np.rint((x - offset) / scale).astype(np.float64) + zero_point
     steps = np.clip(rounded, *op.limits) - zero_point
     return ((steps * scale).astype(x.dtype) + offset,)

@@ -1,6 +1,6 @@
-"""How fake quantization is differentiated, though rounding is not: each method by the estimate of its paper.
+"""Gradients of fake quantization, whose rounding has none: each method uses the estimate of its paper.
 
-The formulas are those that `calib.fake_quant` states. An observer gives its gradient on.
+The formulas are those in `calib.fake_quant`. An observer passes its gradient through.
 """
 
 import math
@@ -20,7 +20,7 @@ from qmlir.ir.builtin_types import shape_of
 
 @dataclass(frozen=True)
 class _Step:
-    """What is known of the quantization of `x`: `v = x / s`, `r` its rounding, `q = r + z`, and the limits of `q`."""
+    """The quantization of `x`: `v = x / s`, `r` its rounding, `q = r + z`, and the limits of `q`."""
 
     g: Term
     s: Term
@@ -39,22 +39,23 @@ class _Step:
         return _Step(g, s, z, v, r, r if isinstance(z, float) else r + z, float(low), float(high))
 
     def unclipped(self) -> Term:
-        """`g` where `q` is inside."""
+        """Returns `g` where `q` is inside the limits, 0 elsewhere."""
         return self.g.where(self.q >= self.low).where(self.q <= self.high)
 
     def clipped(self) -> Term:
-        """`g` where it is not."""
+        """Returns `g` where `q` is clipped, 0 elsewhere."""
         return self.g.where(self.q < self.low, self.g.where(self.q > self.high))
 
     def of_scale(self) -> Term:
-        """`g` times the derivative by the scale."""
+        """Returns `g` times the derivative by the scale."""
         outer = (self.low - self.z, self.high - self.z)
         slope = (self.r - self.v).unless(self.q < self.low, outer[0]).unless(self.q > self.high, outer[1])
         return self.g * slope
 
 
 Estimate = Callable[..., tuple[Term, ...]]
-"""`estimate(op, g, x, *parameters)`: the gradient of `x`, and for each parameter what is summed."""
+"""An estimate `estimate(op, g, x, *parameters)`: returns the gradient of `x`, and the summands of each parameter's
+one."""
 
 
 def _tqt(op: FakeQuantOp, g: Term, x: Term, threshold: Term) -> tuple[Term, ...]:
@@ -89,7 +90,7 @@ def _affine(op: FakeQuantOp, g: Term, x: Term, s: Term, zero_point: Term) -> tup
 
 
 def _range(op: FakeQuantOp, g: Term, x: Term, minimum: Term, maximum: Term) -> tuple[Term, ...]:
-    """`z = n - min / s` changes with the minimum by `-1 / s`, and with the scale by `min / s^2`."""
+    """`z = n - min / s` has the derivative `-1 / s` by the minimum, and `min / s^2` by the scale."""
     low, high = op.limits
     least, most = minimum.apply(MinOp, 0.0), maximum.apply(MaxOp, 0.0)
     s = (most - least) / float(high - low)
@@ -121,8 +122,9 @@ def _straight_through(at: Backward, op: StraightThroughOp, gradient: SSAValue) -
 
 
 def _row_norm(at: Backward, op: RowNormOp, gradient: SSAValue) -> Gradients:
-    """Of `y = c rho` with `rho = 1 / sqrt(mean(c^2) + epsilon / s^2)`: `rho (g - y mean(g y))`, less its mean where `c`
-    is `d` less its own; and for `s` the sum of `g y rho^2 epsilon / s^3`."""
+    """For `y = c rho` with `rho = 1 / sqrt(mean(c^2) + epsilon / s^2)`, the gradient is `rho (g - y mean(g y))`, minus
+    its
+    mean if `c` is `d` minus its mean; for `s` it is the sum of `g y rho^2 epsilon / s^3`."""
 
     def mean(term: Term) -> Term:
         return Term(at, at.add(ReduceMeanOp, term.value, axes=list(op.row), keep_dims=True).result)

@@ -1,4 +1,4 @@
-"""What `calib` operations are when training is over: observers go, learned grids become types."""
+"""Inference forms of `calib` operations: observers are removed, and learned grids become types."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,8 @@ from qmlir.ir.builtin_types import element_of, shape_of
 
 
 def _fake_quant(at: Site, op: FakeQuantOp) -> Sequence[SSAValue]:
-    """A quantize and a dequantize cast; what is learned must be a constant. `lsq_plus` moves by its offset around."""
+    """Converts to a quantize and a dequantize cast; parameters must be constant. `lsq_plus` subtracts and adds its
+    offset."""
     parameters = [constant_array(value) for value in op.parameters]
     known = [each for each in parameters if each is not None]
     if len(known) < len(parameters):

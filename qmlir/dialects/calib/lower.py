@@ -1,7 +1,7 @@
-"""How the `calib` operations become stored integers: what passes a gradient is what it gives.
+"""Lowering of the `calib` operations; operations that only affect gradients become their operand.
 
-Fake quantization is one loop over the values: the parameters of a value become its scale and zero point there, by the
-formulas of `calib.fake_quant` in the order of the interpreter.
+Fake quantization is one loop over the values, which computes scale and zero point from the parameters by the
+formulas of `calib.fake_quant`, in the order of the interpreter.
 """
 
 from collections.abc import Callable, Sequence
@@ -52,7 +52,7 @@ def _range(op: FakeQuantOp, minimum: Scalar, maximum: Scalar) -> tuple[Scalar, S
 _SCALES: dict[str, Callable[..., tuple[Scalar, Scalar]]] = {
     "tqt": _tqt, "lsq": _plain, "lsq_plus": _plain, "pact": _pact, "affine": _affine, "range": _range,
 }  # fmt: skip
-"""The scale and the zero point of each method, of its parameters."""
+"""The functions that compute scale and zero point from the parameters of each method."""
 
 
 def _fake_quant(op: FakeQuantOp, at: Lowering) -> Sequence[SSAValue]:
@@ -64,12 +64,12 @@ def _fake_quant(op: FakeQuantOp, at: Lowering) -> Sequence[SSAValue]:
     def body(x: Scalar, *parameters: Scalar) -> Scalar:
         scale, zero_point = _SCALES[op.method.data](op, *parameters)
         moved = x - parameters[1] if op.method.data == "lsq_plus" else x
-        # The integers are exact in f64 up to 32 bits.
+        # f64 represents integers of up to 32 bits exactly.
         zero = zero_point.to(f64)
         rounded = (moved / scale).round_even().to(f64) + zero
         steps = rounded.clamp(float(low), float(high)) - zero
         result = (steps * scale.to(f64)).to(element)
-        # Where there is no offset, 0 takes the sign from a zero, as the interpreter has it.
+        # Without an offset, adding 0 removes the sign of a zero, as in the interpreter.
         return result + (parameters[1] if op.method.data == "lsq_plus" else 0.0)
 
     readings = [Input(at.value(op.input), AffineMap.identity(rank))]
@@ -78,7 +78,7 @@ def _fake_quant(op: FakeQuantOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def _row_norm(op: RowNormOp, at: Lowering) -> Sequence[SSAValue]:
-    """The numbers of the scale are made again with each row, like its root."""
+    """Recomputes the constants of the scale with each row, like its root."""
     shape, bounds = shape_of(op.input), op.bounds()
 
     def body(x: Scalar, scale: Scalar) -> Scalar:

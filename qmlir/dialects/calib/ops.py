@@ -1,7 +1,7 @@
-"""What quantization observes and learns: observers, trainable fake quantization, and how gradients pass rounding.
+"""Operations of the `calib` dialect: observers, trainable fake quantization, and gradients of rounding.
 
-Where arithmetic on integers depends on a scale that is learned, an operation takes the integers as floats, and the
-scale beside them.
+If integer arithmetic depends on a learned scale, an operation takes the integers as floats, and the scale as an
+operand.
 """
 
 import math
@@ -47,9 +47,9 @@ from qmlir.ir.interfaces import ActsBesideResults, InferResultTypes, Recomputabl
 
 @irdl_op_definition
 class ObserveOp(IRDLOperation, InferResultTypes):
-    """Gives its operand on, and lets a run record statistics of it under `key`.
+    """Returns its operand, and lets a run record statistics of it under `key`.
 
-    `observers` are names of those of packages, which record something besides.
+    `observers` are names of package observers, which record additional data.
     """
 
     name = "calib.observe"
@@ -68,7 +68,7 @@ class ObserveOp(IRDLOperation, InferResultTypes):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the observers of packages."""
+        """The names of the package observers."""
         return tuple(each.data for each in self.observers or ())
 
     def verify_(self) -> None:
@@ -90,15 +90,16 @@ METHODS: Mapping[str, tuple[str, ...]] = {
     "affine": ("scale", "zero_point"),
     "range": ("minimum", "maximum"),
 }
-"""How fake quantization is trained, each with the parameters that it learns."""
+"""The methods of trainable fake quantization, each with the parameters that it learns."""
 
 
 @irdl_op_definition
 class FakeQuantOp(IRDLOperation, InferResultTypes):
-    """`(clip(rne(x / s) + z, n, p) - z) * s` with trainable parameters: one number each, or one an index of `axis`.
+    """Computes `(clip(rne(x / s) + z, n, p) - z) * s` with trainable parameters: one number each, or one per index of
+    `axis`.
 
-    `n = -2^(bits - 1)` and `p = 2^(bits - 1) - 1`; unsigned: `n = 0` and `p = 2^bits - 1`. `method` says what is
-    learned, and how gradients are estimated where rounding has none:
+    `n = -2^(bits - 1)` and `p = 2^(bits - 1) - 1`; unsigned: `n = 0` and `p = 2^bits - 1`. `method` determines the
+    learned parameters, and the gradient estimates of the rounding:
 
     | `method` | parameters | scale and zero point |
     |---|---|---|
@@ -109,16 +110,17 @@ class FakeQuantOp(IRDLOperation, InferResultTypes):
     | `affine` | `scale`, `zero_point` | `s`; `z` rounded and clipped |
     | `range` | `minimum`, `maximum` | `s = (max - min) / (p - n)`, `z = rne(n - min / s)` |
 
-    Unsigned, the scale of `tqt` is `2^ceil(t) / 2^bits`; a `range` is widened to contain 0; scales are above 0. Of a
-    gradient `g`, with `v = x / s` and `r = rne(v)`, a value being clipped where `r + z` is not in `[n, p]`:
+    Unsigned, the scale of `tqt` is `2^ceil(t) / 2^bits`; a `range` is extended to contain 0; scales are positive. For a
+    gradient `g`, with `v = x / s` and `r = rne(v)`, a value is clipped if `r + z` is not in `[n, p]`:
 
-    - `x` has `g` where it is not clipped, in `lsq` and `lsq_plus` where `n < v < p`, in `pact` where `0 <= x < limit`;
-    - a scale has the sum of `g (r - v)`, of `g (n - z)` or `g (p - z)` where values are clipped. In `lsq` and
+    - `x` has the gradient `g` where it is not clipped; for `lsq` and `lsq_plus` where `n < v < p`, for `pact` where
+      `0 <= x < limit`;
+    - a scale has the sum of `g (r - v)`, or of `g (n - z)` or `g (p - z)` where values are clipped. In `lsq` and
       `lsq_plus` these are clipped where `v <= n` or `v >= p`, and sums are divided by `sqrt(N p)`, `N` the number of
       values;
     - a zero point has the sum of `-g s` where values are clipped, an offset that of `g`, a limit that of `g` where
       `x >= limit`, a `log2_threshold` the gradient of its scale times `s ln(2)`;
-    - a minimum and a maximum have theirs through `s` and `z`, whose rounding is passed by.
+    - a minimum and a maximum have theirs through `s` and `z`, whose rounding is passed straight through.
     """
 
     name = "calib.fake_quant"
@@ -138,16 +140,16 @@ class FakeQuantOp(IRDLOperation, InferResultTypes):
 
     @property
     def is_signed(self) -> bool:
-        """Whether the integers have a sign."""
+        """Whether the integers are signed."""
         return bool(self.signed.value.data)
 
     @property
     def limits(self) -> tuple[int, int]:
-        """`n` and `p`."""
+        """The limits `n` and `p` of the integers."""
         return integer_limits(self.bits.value.data, is_signed=self.is_signed)
 
     def beside(self, rank: int) -> list[int]:
-        """The shape of a parameter that broadcasts to `rank` axes."""
+        """Returns the shape of a parameter that broadcasts to `rank` axes."""
         layout = [1] * rank
         if self.axis is not None:
             layout[self.axis.value.data] = -1
@@ -191,9 +193,10 @@ class FakeQuantOp(IRDLOperation, InferResultTypes):
 
 @irdl_op_definition
 class StraightThroughOp(IRDLOperation, InferResultTypes, Recomputable):
-    """`hard`; its gradient goes to `soft` as if it were that (Bengio et al., Estimating Gradients, 2013).
+    """Returns `hard`; its gradient passes to `soft` (the straight-through estimator; Bengio et al., Estimating
+    Gradients, 2013).
 
-    `hard` is a function of `soft` whose derivative is 0 nearly everywhere, such as its rounding.
+    `hard` is a function of `soft` whose derivative is 0 almost everywhere, such as its rounding.
     """
 
     name = "calib.straight_through"
@@ -213,14 +216,16 @@ class StraightThroughOp(IRDLOperation, InferResultTypes, Recomputable):
 
 @irdl_op_definition
 class RowNormOp(IRDLOperation, InferResultTypes):
-    """Rows of integers of one scale, held as floats, normalized as a quantized norm does it, to the same bits.
+    """Normalizes rows of integers of one scale, held as floats, bit-identically to a quantized norm.
 
-    `input` are whole numbers `d = q - z` with `|d| < 2^bits`; a row is all axes from `axis` on, `n` numbers. The result
-    is `f32(f32(n d - t) * r)`: `t` is the sum of the row where the mean is subtracted (`centred`), else 0, and `r` the
-    root that `qmlir.arithmetic.row_norms` makes of `n`, `scale` and `epsilon`. It is NaN where no root of 62 bits is.
+    `input` are integers `d = q - z` with `|d| < 2^bits`; a row is all axes from `axis` on, `n` elements. The result
+    is `f32(f32(n d - t) * r)`: `t` is the sum of the row if the mean is subtracted (`centred`), otherwise 0, and `r`
+    the
+    root that `qmlir.arithmetic.row_norms` computes from `n`, `scale` and `epsilon`. It is NaN if there is no 62-bit
+    root.
 
     Its gradients, for `d` and for `scale`, are those of `(d - mean) / sqrt(mean((d - mean)^2) + epsilon / scale^2)`,
-    with 0 for the mean where none is subtracted.
+    with mean 0 if none is subtracted.
     """
 
     name = "calib.row_norm"
@@ -251,7 +256,7 @@ class RowNormOp(IRDLOperation, InferResultTypes):
         return bool(self.centred.value.data)
 
     def bounds(self) -> RowBounds:
-        """What is known of the rows. Raises `ValueError` where no norm of integers is exact."""
+        """Returns the scale-independent part of the norm. Raises `ValueError` if no integer norm is exact."""
         sizes = tensor(self.input.type).get_shape()[self.axis.value.data :]
         if DYNAMIC_INDEX in sizes:
             raise ValueError("the row length is dynamic")

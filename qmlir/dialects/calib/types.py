@@ -1,12 +1,12 @@
-"""The statistics that profiling leaves on a value: `#calib.stats<min = …, max = …, mean = …, std = …, count = …>`.
+"""The statistics that profiling records on a value: `#calib.stats<min = …, max = …, mean = …, std = …, count = …>`.
 
-What calibrators need besides follows as a dictionary, `recorded = {…}`, so that a module holds the recorded statistics
+Further data for calibrators follows as a dictionary, `recorded = {…}`, so that a module holds the recorded statistics
 of its values without loss: `StatsAttr.of_statistics` and `StatsAttr.statistics`. It has the number of zeros, the sums
-of the values and of their squares, the histogram (most bins, exponent of their width, number of the first bin, counts),
-and if there are some the averages over batches and the number of infinities. The counts are dense elements: many of
-them leave the text as weights do. What observers of packages keep is JSON: `kept = "{…}"`.
+of the values and of their squares, the histogram (maximum number of bins, exponent of their width, index of the first
+bin, counts), and, if present, the averages over batches and the number of infinities. The counts are dense elements:
+large ones are kept outside the text like weights. Data of package observers is JSON: `kept = "{…}"`.
 
-Version 0.1 wrote `exact = "0x…"` instead, with exact sums: it is still read.
+Version 0.1 wrote `exact = "0x…"` instead, with exact sums, which can still be read.
 """
 
 import json
@@ -51,12 +51,12 @@ from qmlir.text.weights import ExternalWeightsAttr
 _NUMBERS = ("min", "max", "mean", "std")
 
 _KEPT = 4096
-"""Statistics that `_read` keeps: those of a large model, each of a few kilobytes."""
+"""The number of statistics that `_read` caches: those of a large model, each of a few kilobytes."""
 
 _MOST_BINS = 1 << 16
 
 _AGREEMENT = 1e-7
-"""How far mean and deviation of exact sums of version 0.1, and of their f64, may be apart, as a part of the range."""
+"""The tolerance, relative to the range, between mean and deviation of version 0.1's exact sums and their f64 values."""
 
 
 def _whole(number: int) -> IntegerAttr[Any]:
@@ -110,9 +110,9 @@ def _numbers(values: Sequence[Attribute], name: str) -> list[float]:
 
 @lru_cache(maxsize=_KEPT)
 def _read(count: int, recorded: DictionaryAttr) -> tuple[Moments, Histogram, BatchRanges | None, tuple[int, int]]:
-    """What `recorded_of` was given, and the count. Raises `ValueError`.
+    """Restores the arguments of `recorded_of`, including the count. Raises `ValueError` if the data is invalid.
 
-    Every pass between the profile and the decisions asks again: what was read last is kept.
+    Every pass between profiling and decisions calls it, so recent results are cached.
     """
     fields = recorded.data
     known = {name: _integer(fields.get(name), name) for name in ("zeros", "bins", "exponent", "first")}
@@ -144,7 +144,7 @@ def _read(count: int, recorded: DictionaryAttr) -> tuple[Moments, Histogram, Bat
 
 @dataclass
 class _OldReader:
-    """Reads `exact`: whole numbers of any size in seven bits a byte, signed ones folded, and f64, least byte first."""
+    """Reads `exact`: integers of any size in seven bits per byte, signed ones zigzag-coded, and little-endian f64."""
 
     data: bytes
     place: int = 0
@@ -172,7 +172,7 @@ class _OldReader:
         return sum_of([self.signed(), self.whole()])
 
     def counts(self) -> list[int]:
-        """The counts of a histogram: a run of empty bins is a zero and its length."""
+        """Reads the counts of a histogram; a run of empty bins is a zero followed by its length."""
         size = self.whole()
         if size > _MOST_BINS:
             raise ValueError(f"invalid number of histogram bins: {size}")
@@ -184,7 +184,7 @@ class _OldReader:
 
 
 def _recorded_of_exact(count: int, data: bytes) -> DictionaryAttr:
-    """What the bytes of version 0.1 hold. Raises `ValueError`."""
+    """Converts the bytes of version 0.1. Raises `ValueError` if they are invalid."""
     if data[:1] != b"\1":
         raise ValueError(f"expected format 01, but got {data[:1].hex() or 'nothing'}")
     reader = _OldReader(data, 1)
@@ -210,8 +210,8 @@ def _recorded_of_exact(count: int, data: bytes) -> DictionaryAttr:
 class StatsAttr(ParametrizedAttribute):
     """Range, mean, standard deviation and count of the observed values, and the range for each index of one axis.
 
-    Numbers are f64 and print exactly; per-axis ranges are kept as bytes. `recorded` is empty if no more is known, and
-    `kept` if no observer of a package ran.
+    Numbers are f64 and print exactly; per-axis ranges are stored as bytes. `recorded` is empty if only the summary is
+    known, and `kept` if no package observer ran.
     """
 
     name = "calib.stats"
@@ -233,7 +233,7 @@ class StatsAttr(ParametrizedAttribute):
         recorded: DictionaryAttr | None = None,
         kept: Mapping[str, Any] | None = None,
     ) -> "StatsAttr":
-        """The attribute of a summary, with the range for each index of `axis` where that is given."""
+        """Returns the attribute of a summary, with the range for each index of `axis` if given."""
         numbers = [summary.minimum, summary.maximum, summary.mean, summary.deviation]
         fields = _bytes(numbers), IntAttr(summary.count), IntAttr(axis), _bytes(minima), _bytes(maxima)
         return StatsAttr(
@@ -242,7 +242,7 @@ class StatsAttr(ParametrizedAttribute):
 
     @staticmethod
     def of_statistics(statistics: Statistics) -> "StatsAttr":
-        """The attribute that holds all of `statistics`. Raises `ValueError` for statistics of no values."""
+        """Returns the attribute that holds all of `statistics`. Raises `ValueError` for statistics of no values."""
         axis = -1 if statistics.axis is None else statistics.axis
         recorded = recorded_of(statistics.moments, statistics.histogram, statistics.batches, statistics.infinities)
         ranges = statistics.axis_minima, statistics.axis_maxima
@@ -250,12 +250,12 @@ class StatsAttr(ParametrizedAttribute):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the attribute holds more than a summary, and its counts were not left out of the text."""
+        """Whether the attribute holds more than a summary, and its counts were not omitted from the text."""
         return bool(self.recorded.data) and not isinstance(self.recorded.data.get("counts"), ExternalWeightsAttr)
 
     @property
     def statistics(self) -> Statistics:
-        """What `of_statistics` was given. Raises `ValueError` where the attribute holds a summary alone."""
+        """The complete statistics. Raises `ValueError` if the attribute holds only a summary."""
         if not self.is_complete:
             raise ValueError("the statistics of these values were not stored, only their summary")
         moments, histogram, batches, infinities = _read(self.count.data, self.recorded)
@@ -279,12 +279,12 @@ class StatsAttr(ParametrizedAttribute):
 
     @property
     def axis_minima(self) -> npt.NDArray[np.float64]:
-        """The smallest value for each index of the axis, empty without one."""
+        """The minimum for each index of the axis; empty without an axis."""
         return np.frombuffer(self.minima.data, dtype="<f8")
 
     @property
     def axis_maxima(self) -> npt.NDArray[np.float64]:
-        """The largest value for each index of the axis, empty without one."""
+        """The maximum for each index of the axis; empty without an axis."""
         return np.frombuffer(self.maxima.data, dtype="<f8")
 
     def verify(self) -> None:

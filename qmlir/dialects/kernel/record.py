@@ -1,4 +1,4 @@
-"""`kernel.record`: adding the statistics of a value to its record, where the value is computed."""
+"""`kernel.record`: adds the statistics of a value to its record, where the value is computed."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -27,7 +27,7 @@ from qmlir.ir.interfaces import Destination, DestinationStyle
 
 
 class _AddsToMemory(MemoryEffect):
-    """On memory reads of the value and of the records, and a write of these; nothing on tensors."""
+    """On memory, reads of the value and of the records, and a write of the records; no effects on tensors."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> set[EffectInstance]:
@@ -39,11 +39,13 @@ class _AddsToMemory(MemoryEffect):
 
 @irdl_op_definition
 class RecordOp(IRDLOperation, DestinationStyle):
-    """`records` with the statistics of `input` added to the record that begins at the word `place` says.
+    """Adds the statistics of `input` to the record in `records` that begins at the word `place`.
 
-    A record has a histogram of so many `bins`, and with an `axis` the range of each of its indices. Without one, the
-    order of the elements does not matter, nor do the axes that they stand along. On tensors the result is the records
-    after it, on memory they are written in place.
+    A record has a histogram of at most `bins` bins, and with an `axis` the range of each of its indices. Without an
+    axis,
+    the order and the axes of the elements do not matter. On tensors the result is the updated records, on memory they
+    are
+    written in place.
 
     With `runs`, a number of runs and the elements of each, the input is one-dimensional and begins with the elements of
     one run after the other. The range and the sums of each run, four words, follow the record.
@@ -71,7 +73,7 @@ class RecordOp(IRDLOperation, DestinationStyle):
     def of(
         value: SSAValue, place: SSAValue, records: SSAValue, bins: int, axis: int | None, runs: SSAValue | None = None
     ) -> "RecordOp":
-        """The operation on tensors."""
+        """Returns the operation on tensors."""
         return RecordOp.build(
             operands=[value, place, records, runs],
             properties={"bins": IntegerAttr(bins, i64), **({} if axis is None else {"axis": IntegerAttr(axis, i64)})},
@@ -80,7 +82,7 @@ class RecordOp(IRDLOperation, DestinationStyle):
 
     @property
     def layout(self) -> RecordLayout:
-        """What its record holds."""
+        """The layout of the record."""
         bins = self.bins.value.data
         if self.axis is None:
             return RecordLayout(bins)

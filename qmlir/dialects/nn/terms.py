@@ -99,7 +99,7 @@ class Site:
         return self.add(movement.ReshapeOp, value, shape, result_types=[type_], allow_zero=True).result
 
     def transposed(self, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
-        """Transposes `value`."""
+        """Permutes the axes of `value`."""
         if tuple(permutation) == tuple(range(len(permutation))):
             return value
         return self.add(movement.TransposeOp, value, permutation=list(permutation)).result

@@ -140,7 +140,7 @@ class MishOp(UnaryOp):
 
 @irdl_op_definition
 class TanhOp(UnaryOp):
-    """Elementwise hyperbolic tangent."""
+    """Elementwise hyperbolic tangent (ONNX Tanh)."""
 
     name = "nn.tanh"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)

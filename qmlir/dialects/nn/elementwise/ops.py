@@ -107,7 +107,7 @@ class AbsOp(UnaryOp, Recomputable):
 
 @irdl_op_definition
 class NegOp(UnaryOp, Recomputable):
-    """Elementwise negation `-x`."""
+    """Elementwise arithmetic negation `-x`."""
 
     name = "nn.neg"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
@@ -124,14 +124,14 @@ class SqrtOp(UnaryOp):
 
 @irdl_op_definition
 class ExpOp(UnaryOp):
-    """Elementwise exponential `e^x`."""
+    """Elementwise exponential function `e^x`."""
 
     name = "nn.exp"
 
 
 @irdl_op_definition
 class LogOp(UnaryOp):
-    """Elementwise natural logarithm."""
+    """Elementwise natural logarithm; NaN for negative numbers."""
 
     name = "nn.log"
     SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(minimum=0.0, holes=(0.0,)))
@@ -147,7 +147,7 @@ class ReciprocalOp(UnaryOp):
 
 @irdl_op_definition
 class ErfOp(UnaryOp):
-    """Elementwise error function."""
+    """Elementwise error function (ONNX Erf)."""
 
     name = "nn.erf"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
@@ -203,14 +203,14 @@ class AtanOp(UnaryOp):
 
 @irdl_op_definition
 class SinhOp(UnaryOp):
-    """Elementwise hyperbolic sine."""
+    """Elementwise hyperbolic sine (ONNX Sinh)."""
 
     name = "nn.sinh"
 
 
 @irdl_op_definition
 class CoshOp(UnaryOp):
-    """Elementwise hyperbolic cosine."""
+    """Elementwise hyperbolic cosine (ONNX Cosh)."""
 
     name = "nn.cosh"
 

@@ -146,7 +146,8 @@ class GatherOp(GatheringOp):
 
 @irdl_op_definition
 class GatherElementsOp(GatheringOp):
-    """Selects one element per index: the index replaces the coordinate of its own position along `axis` (ONNX)."""
+    """Selects one element per index, which replaces the coordinate along `axis` of its position (ONNX
+    GatherElements)."""
 
     name = "nn.gather_elements"
 
@@ -218,7 +219,8 @@ class ScatteringOp(NnOp, ABC):
 
 @irdl_op_definition
 class ScatterElementsOp(ScatteringOp):
-    """Writes one update per index: the index replaces the coordinate of its own position along `axis` (ONNX)."""
+    """Writes one update per index, which replaces the coordinate along `axis` of its position (ONNX
+    ScatterElements)."""
 
     name = "nn.scatter_elements"
 

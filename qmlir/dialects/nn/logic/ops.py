@@ -49,7 +49,7 @@ class NotOp(UnaryOp):
 
 @irdl_op_definition
 class BitwiseAndOp(BinaryOp):
-    """Elementwise bitwise AND."""
+    """Elementwise bitwise AND of integers."""
 
     name = "nn.bitwise_and"
     ACCEPTS: ClassVar[Kind] = Kind.INTEGER
