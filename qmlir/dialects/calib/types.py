@@ -70,7 +70,7 @@ def _reals(numbers: Iterable[float]) -> ArrayAttr[Attribute]:
 def recorded_of(
     moments: Moments, histogram: Histogram, batches: BatchRanges | None, infinities: tuple[int, int] = (0, 0)
 ) -> DictionaryAttr:
-    """Everything but the count, which is another field of the attribute."""
+    """Returns all recorded data except the count, which is a separate field of the attribute."""
     counts = histogram.counts.astype(np.int32 if histogram.counts.max(initial=0) < 1 << 31 else np.int64)
     found: dict[str, Attribute] = {
         "zeros": _whole(moments.zeros),
