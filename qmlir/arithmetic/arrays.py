@@ -74,8 +74,8 @@ def compared_floats(predicate: str, lhs: Any, rhs: Any) -> Any:
 #
 # NaN if either float is NaN; 0 is larger than -0. NumPy leaves the sign of a zero to the order of its operands,
 # which a reciprocal would turn into infinities of either sign. So NumPy finds the number, and if that is 0, the signs
-# decide: if a maximum is 0, all other operands are negative or zeros, so it is -0 if every operand is negative; a
-# minimum of 0 is -0 if any operand is negative. Integers have a single 0.
+# decide: if a maximum is 0, all other operands are negative or zeros, so it is -0 if every operand has a negative
+# sign; a minimum of 0 is -0 if any operand has a negative sign. Integers have a single 0.
 
 _where: Any = np.where  # typed loosely by its stubs, and used on arrays and scalars
 

@@ -6,8 +6,8 @@ square norm). Its deviations are `c_i = n d_i - t`, integer multiples of `s / n`
 
 The radicand is an integer `2^k v + e` below `2^ROOT_BITS`, with `e` nearest to `2^k n^2 epsilon / s^2`, and at
 least 1. `k` is even, and as large as the largest `v` permits. If `v` is 0, so are all `c_i`, and the root does not
-matter; otherwise `v` is at least `n - 1`, so that rounding `e` changes the root by a factor of at most
-`1 + 2^-k / 2 (n - 1)`.
+matter; otherwise `v` is at least `n - 1`, so that rounding `e` changes the root by a
+relative `2^-k / (2 (n - 1))` at most.
 
 `n^2 epsilon / s^2` is an f64 quotient of the once-rounded numerator and the exact square of the f32 scale. A program
 therefore computes the same `k` and `e` for a run-time scale as this module does for a static one.

@@ -21,7 +21,7 @@ _NAN, _BIAS = 0xFF, 127
 
 
 class PowerRounding(StrEnum):
-    """How a value is rounded to a power of two (f8E8M0FNU): ONNX Cast's `round_mode`."""
+    """The rounding of a value to a power of two (f8E8M0FNU): ONNX Cast's `round_mode`."""
 
     UP = "up"
     """Rounds to the next larger power."""

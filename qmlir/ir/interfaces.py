@@ -182,7 +182,7 @@ class Domain:
 
 @dataclass(frozen=True)
 class QuantizationSlots:
-    """How an operation may be quantized.
+    """The quantization of an operation: slots of its operands, and constraints on their types.
 
     - `operands`: the slot of each operand by its name in the operation's definition; `None` for a value that is never
       quantized (indices, shapes).

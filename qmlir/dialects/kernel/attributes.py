@@ -66,7 +66,7 @@ class _Number(property):
 
 @irdl_attr_definition
 class RequantizeAttr(ParametrizedAttribute):
-    """How an accumulator is rescaled: `#kernel.requantize<f32>`; a shift names its ties, as in `<shift, even>`.
+    """The rescaling of an accumulator: `#kernel.requantize<f32>`; a shift names its ties, as in `<shift, even>`.
 
     `qmlir.arithmetic.requantization` defines the modes and their formulas.
     """
@@ -114,7 +114,7 @@ class RequantizeAttr(ParametrizedAttribute):
 
 @irdl_attr_definition
 class ScheduleAttr(ParametrizedAttribute):
-    """How a kernel is lowered to loops: `#kernel.schedule<variant = "u8s8_dot", rows = 6, vectors = 4, …>`.
+    """The schedule of the loops of a kernel: `#kernel.schedule<variant = "u8s8_dot", rows = 6, vectors = 4, …>`.
 
     One iteration computes `rows` positions by `vectors` vectors of `lanes` channels, in steps of `k_unroll` terms. In a
     family with several stages, `block` positions pass through all of them before the next ones; in a panel of tiles,

@@ -41,7 +41,7 @@ class _AddsToMemory(MemoryEffect):
 class RecordOp(IRDLOperation, DestinationStyle):
     """Adds the statistics of `input` to the record in `records` that begins at the word `place`.
 
-    A record has a histogram of at most `bins` bins, and with an `axis` the range of each of its indices. Without an
+    A record has a histogram of `bins` bins, and with an `axis` the range of each of its indices. Without an
     axis,
     the order and the axes of the elements do not matter. On tensors the result is the updated records, on memory they
     are

@@ -195,7 +195,7 @@ class Variant:
 
     @property
     def spare(self) -> int:
-        """The unused high bits of a byte per weight: the left shift of the sums, unless they are separate."""
+        """The bits of a byte beyond those of a weight, by which sums are shifted left, unless they are separate."""
         return 0 if self.sums_apart else 8 - 8 // self.parts
 
     def offset(self, *, is_unsigned: bool) -> int:

@@ -124,7 +124,7 @@ class HardSwishOp(UnaryOp):
 
 @irdl_op_definition
 class SwishOp(UnaryOp):
-    """Swish (SiLU for `alpha = 1`) `x * sigmoid(alpha * x)`."""
+    """Swish `x * sigmoid(alpha * x)`, known as SiLU if `alpha` is 1."""
 
     name = "nn.swish"
 

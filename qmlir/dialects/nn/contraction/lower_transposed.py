@@ -51,7 +51,7 @@ class _Phase:
 def _phases(windows: Windows, axis: int, size: int) -> list[_Phase]:
     """Returns the phases of an axis of the result with `size` elements, except for those without taps.
 
-    There are at most as many as taps, however large the stride is.
+    Their number is at most that of the taps, however large the stride is.
     """
     stride, dilation, pad = windows.strides[axis], windows.dilations[axis], windows.pads[axis]
     found: list[_Phase] = []

@@ -520,7 +520,7 @@ class CastOp(OneOperandOp, Recomputable):
 
     @property
     def rounding(self) -> PowerRounding:
-        """How values are rounded to powers of two."""
+        """The rounding of values to powers of two."""
         return PowerRounding.UP if self.round_mode is None else PowerRounding(self.round_mode.data)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:

@@ -121,7 +121,7 @@ class _Plan:
     constants: Mapping[SSAValue, Array]
     parts: Mapping[int, _Part]
     walks: Mapping[int, _Walk]
-    """By the index of the first part of the first step."""
+    """The walks, by the index of the first part of their first step."""
 
     joins: Mapping[int, int]
     """Maps the index of a part that joins all hidden states of a direction to that of its walk."""
