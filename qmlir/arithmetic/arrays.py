@@ -101,7 +101,7 @@ class Extreme:
         with np.errstate(invalid="ignore"):  # NaN
             found: Any = self.numbers(a, b)
         if found.dtype.kind == "f" and np.ndim(b) == 0 and not self.signs(True, np.signbit(b)):
-            return found + found.dtype.type(0)  # no zero is negative, as in a ReLU
+            return found + found.dtype.type(0)  # no zero is negative, as for ReLU
         if found.dtype.kind in "iu" or (found != 0).all():
             return found
         return _with_signs(found, self.signs(np.signbit(a), np.signbit(b)))

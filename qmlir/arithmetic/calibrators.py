@@ -74,7 +74,7 @@ def percentile(statistics: Statistics, grid: Grid, /, *, percent: float = 99.999
     if not 0 < percent <= 100:
         raise ValueError(f"percent must be in (0, 100], but got {percent}")
     histogram = _some(statistics).histogram
-    outside = statistics.count * (1 - Fraction(str(percent)) / 100)  # 99.9 is not an f64: its decimal digits are taken
+    outside = statistics.count * (1 - Fraction(str(percent)) / 100)  # 99.9 is not an f64: use its decimal digits
     if grid.scheme.is_symmetric:
         last = int(np.searchsorted(np.cumsum(_folded(statistics)), statistics.count - int(outside)))
         end = (last + 1) * histogram.width
@@ -204,7 +204,7 @@ def squared_errors(statistics: Statistics, chosen: Parameters, storage: Storage)
     distances = steps - nearest
     integral = nearest / 12 + distances**3 / 3
     lengths = np.diff(steps)
-    is_point = lengths <= 0  # all values of a bin are the same
+    is_point = lengths <= 0  # all values of a bin are equal
     means = np.diff(integral) / np.where(is_point, 1.0, lengths)
     errors = np.where(is_point, distances[..., :-1] ** 2, np.maximum(means, 0.0)) * scales**2
     return np.asarray(errors @ counts / statistics.count)

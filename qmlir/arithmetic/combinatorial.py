@@ -115,7 +115,7 @@ class BinaryChoices:
                 if self._room[edge] and levels[head] == levels[node] + 1:
                     break
                 progress[node] += 1
-            else:  # a dead end: the edge that led here leads nowhere
+            else:  # a dead end: remove the edge that led here
                 if not path:
                     return 0
                 node = self._heads[path.pop() ^ 1]

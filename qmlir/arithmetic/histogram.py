@@ -50,7 +50,7 @@ def _indices(values: Array, exponent: int) -> Array:
     if values.dtype == np.float32 and first <= exponent <= last:
         return np.floor(values * np.float32(2.0**-exponent))
     exact = values.astype(np.float64)
-    if exponent <= 0:  # in two factors, each of which f64 holds
+    if exponent <= 0:  # in two factors that f64 represents
         return np.floor(exact * 2.0 ** (-exponent // 2) * 2.0 ** (-exponent - -exponent // 2))
     indices = np.floor(np.ldexp(exact, -exponent))
     return np.where(exact < 0, np.minimum(indices, -1), indices)

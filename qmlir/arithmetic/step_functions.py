@@ -241,7 +241,7 @@ def _best_slopes(steps: StepPlaces, *, is_common: bool) -> Reals | None:
         if steps.channels > 1:
             return None
         reach = np.maximum(np.abs(slopes) / 32, 1e-9)
-        for _ in range(3):  # what is nearest to fail is not the same around a better place
+        for _ in range(3):  # the critical conditions change near a better solution
             slopes, _ = _searched(_critical(steps, slopes), slopes, 0, reach, is_common=is_common)
             reach = reach / 32
     else:

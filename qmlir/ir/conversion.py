@@ -50,7 +50,7 @@ class TypeConversion:
     def illegal_type(self, op: Operation) -> Attribute | None:
         """Returns the first illegal type in `op`: of an operand, a result, a block argument, or in its properties."""
         if isinstance(op, UnrealizedConversionCastOp):
-            return None  # judged at the end, when those that the conversion needed are looked through
+            return None  # checked at the end, after temporary casts are removed
         return next((type_ for type_ in _types_of(op) if not self.is_legal(type_)), None)
 
     def operand(self, rewriter: PatternRewriter, value: SSAValue) -> SSAValue:

@@ -127,13 +127,13 @@ class _Live(LiveSet):
 
     def __init__(self) -> None:
         super().__init__()
-        self._numbers: set[int] = set()  # xDSL's hash of an operation is its number, asked by a call of Python
+        self._numbers: set[int] = set()  # xDSL's hash of an operation calls a Python method
 
     def is_live(self, op: Operation) -> bool:
         return id(op) in self._numbers
 
     def propagate_region_liveness(self, region: Region) -> None:
-        if len(region.blocks) != 1:  # those that nothing reaches are not live
+        if len(region.blocks) != 1:  # unreachable ones are not live
             super().propagate_region_liveness(region)
             return
         op = region.block.last_op

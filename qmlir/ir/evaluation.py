@@ -58,7 +58,7 @@ class ByOperation:
 
     def __call__(self, op: Operation, *operands: Any) -> Results:
         chosen = self.choose(op)
-        assert not isinstance(chosen, RunsRegions)  # those are asked for by `evaluator_of`, with a frame
+        assert not isinstance(chosen, RunsRegions)  # `evaluator_of` returns these, to be called with a frame
         return chosen(op, *operands)
 
 
@@ -133,7 +133,7 @@ def not_computed(op: Operation, error: BaseException, where: str | None = None) 
             reason = " ".join(str(error).split())
         case MemoryError():
             reason = out_of_memory(error)
-        case ValueError() if not where:  # NumPy's, of sizes that only the run knows
+        case ValueError() if not where:  # raised by NumPy for run-time sizes
             reason = f"operands of such sizes do not go together: {' '.join(str(error).split())}"
         case _:
             reason = one_line(error)

@@ -65,7 +65,7 @@ def _padded(texts: list[str], length: int) -> list[str]:
 
 def origins_of(op: Operation) -> tuple[Origin, ...]:
     """Returns the nodes that `op` stands for, in the order in which they were merged; empty if unknown."""
-    if ORIGIN not in op.attributes:  # most operations of loops; every rewrite asks
+    if ORIGIN not in op.attributes:  # a fast path: most operations in loops, for every rewrite
         return ()
     names = _strings(op.attributes.get(ORIGIN))
     op_types = _padded(_strings(op.attributes.get(OP_TYPE)), len(names))
@@ -82,7 +82,7 @@ def set_origins(op: Operation, origins: Iterable[Origin]) -> None:
             op.attributes[key] = attribute
 
 
-@lru_cache(256)  # all that replaces one operation stands for the same
+@lru_cache(256)  # all replacements of an operation share its origins
 def _attributes_of(origins: tuple[Origin, ...]) -> Mapping[str, Attribute | None]:
     """Returns the attributes of an operation with these origins; `None` for those that it lacks."""
     columns = {

@@ -136,7 +136,7 @@ def _hand_on_names(source: Operation, results: Sequence[SSAValue | None], record
         if not name or not isinstance(value, OpResult) or value.op not in record.created:
             continue
         names = list(tensor_names(value.op)) if TENSOR in value.op.attributes else [""] * len(value.op.results)
-        names[value.index] = name  # of the value whose place it takes, whatever its attributes were copied from
+        names[value.index] = name  # the name of the replaced value, wherever its attributes were copied from
         set_tensor_names(value.op, names)
 
 
@@ -198,7 +198,7 @@ class AppliesOthers(Protocol):
 
 def _may_match(pattern: RewritePattern, kind: type[Operation]) -> bool:
     """Whether `pattern` may match a class: it declares so, or `op_type_rewrite_pattern` restricts the type."""
-    if issubclass(type(pattern), MatchesClasses):  # of classes Python remembers the answer, of instances it doesn't
+    if issubclass(type(pattern), MatchesClasses):  # Python caches the result for classes, not for instances
         return cast(MatchesClasses, pattern).may_match(kind)
     function = getattr(pattern.match_and_rewrite, "__func__", None)
     if not isinstance(function, FunctionType) or function.__code__ is not _TYPED:
@@ -293,7 +293,7 @@ class _GreedyDriver:
         return bool(self._of_class(kind)) or (self.folder is not None and _is_folded(kind)) or is_dead(op)
 
     def _visit(self, op: Operation) -> None:
-        if op.parent is None:  # erased by the rewrite of another
+        if op.parent is None:  # erased by another rewrite
             return
         is_unused = is_dead(op)
         patterns = () if is_unused else self._patterns_for(op)

@@ -103,7 +103,7 @@ class _Scope:
     def _refuse(self, op: Operation, index: int, definition: Operation | Block) -> None:
         if not self.root.is_ancestor(definition) or definition is self.root:
             if self.isolated is None:
-                return  # the caller verifies a part, and the value comes from around it
+                return  # only a part is being verified, and the value is from outside
             notes = [note(self.isolated, "required by region isolation constraints")]
             raise op_error(op, "using value defined outside the region", notes)
         notes = [note(definition, "defines the operand")] if isinstance(definition, Operation) else []

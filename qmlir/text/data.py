@@ -238,7 +238,7 @@ def parse_data(text: str | bytes, name: str, *, allow_nonfinite: bool = False) -
         raise text_error(f"{name} is not JSON: line {error.lineno}, column {error.colno}: {what}") from error
     except LimitError as error:
         raise text_error(f"{name} is not JSON: {error}") from error
-    except ValueError as error:  # of `int`, whose message is about Python
+    except ValueError as error:  # raised by `int`, with a message about Python
         raise text_error(f"{name} is not JSON: a number has too many digits") from error
     return JsonValue(name, value)
 
@@ -297,7 +297,7 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
         raise text_error(f"{name} is not TOML: it is nested too deeply") from error
     except (LimitError, tomllib.TOMLDecodeError) as error:
         raise text_error(f"{name} is not TOML: {error}") from error
-    except ValueError as error:  # of `int`, whose message is about Python
+    except ValueError as error:  # raised by `int`, with a message about Python
         raise text_error(f"{name} is not TOML: a number has too many digits") from error
     return content
 

@@ -188,7 +188,7 @@ def _bits_of_blob(blob: bytes, count: int) -> bytes:
         return blob * count
     if len(blob) == packed:
         return np.unpackbits(np.frombuffer(blob, np.uint8), count=count, bitorder="little").tobytes()
-    if len(blob) == count:  # xDSL's own form: a byte for each
+    if len(blob) == count:  # xDSL's layout: one byte for each
         return blob
     raise ValueError(f"{count} elements of one bit must take {packed} bytes, but got {len(blob)}")
 

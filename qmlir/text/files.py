@@ -314,7 +314,7 @@ def keep_sources(value: Any, run: FileAccess) -> None:
     if not run.inputs and not run.folders:
         return
     key = id(value)
-    if not type(value).__weakrefoffset__:  # a dict or a tuple, which nothing saves
+    if not type(value).__weakrefoffset__:  # a dict or a tuple, which is never saved
         return
     if key not in _SOURCES:
         weakref.finalize(value, _SOURCES.pop, key, None).atexit = False

@@ -413,7 +413,7 @@ class ModuleParser(Parser):
             if self._splat is None:
                 return DenseIntOrFPElementsAttr(attribute.type, BytesAttr(data))
             return DenseIntOrFPElementsAttr(self._splat.type, self._repeated(data, self._splat.type, start))
-        except struct.error:  # of `index`, which has no range for xDSL
+        except struct.error:  # raised for `index`, which has no range in xDSL
             self.raise_error("integer constant out of range for type", start)
         finally:
             self._splat = outer

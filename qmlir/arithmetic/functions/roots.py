@@ -35,7 +35,7 @@ def reciprocal_root(e: Steps, x: Value) -> Value:
     bits = e.bits(1.0 / e.sqrt(e.real(x)))
     low = bits & ((1 << _DROPPED) - 1)
     past_middle = low - (1 << _DROPPED - 1)
-    width = _MANTISSA - _DROPPED + 1  # fraction bits of a middle, whose last one is 1
+    width = _MANTISSA - _DROPPED + 1  # fraction bits of a midpoint, the last of which is 1
     middle = ((bits >> _DROPPED - 1) & ((1 << width) - 1)) | (1 << width | 1)
     places = 2 * (width + _BIAS) - ((bits >> _MANTISSA) << 1)
     power = e.where(places > 63, 0, e.constant(1, x) << (places & 63))

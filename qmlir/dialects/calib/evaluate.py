@@ -67,7 +67,7 @@ def _straight_through(op: StraightThroughOp, hard: Array, soft: Array) -> tuple[
 
 
 def _row_norm(op: RowNormOp, x: Array, scale: Array) -> tuple[Array]:
-    with np.errstate(all="ignore"):  # a scale that has no root gives NaN
+    with np.errstate(all="ignore"):  # NaN for a scale without a root
         norm = op.bounds().norm(NUMPY, scale.astype(np.float64))
     return (normalized_rows(norm, x.astype(np.int64), tuple(op.row)),)
 

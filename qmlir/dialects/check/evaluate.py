@@ -41,7 +41,7 @@ def _expect_eq(op: ExpectEqOp, actual: Array, expected: Array) -> tuple[()]:
 def _expect_close(op: ExpectCloseOp, actual: Array, expected: Array) -> tuple[()]:
     _check_shape(op, actual, expected)
     exact, wanted = actual.astype(np.float64), expected.astype(np.float64)
-    with np.errstate(invalid="ignore"):  # NaN comes of infinities, which are close only where they are equal
+    with np.errstate(invalid="ignore"):  # NaN comes from infinities, which must be equal
         bound = op.absolute.value.data + op.relative.value.data * np.abs(wanted)
         close = (np.abs(exact - wanted) <= bound) | (exact == wanted)
     _fail_where(op, ~close & ~_both_nan(actual, expected), actual, expected)

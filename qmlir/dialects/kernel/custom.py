@@ -111,7 +111,7 @@ def _read(among: tuple[registry.Package, ...]) -> Mapping[type[Operation], Seque
         if kernel is None:
             continue
         outermost = kernel.function.partition(":")[0].partition(".")[0]
-        if outermost not in row.package.modules:  # compiled programs are kept under the source of the package
+        if outermost not in row.package.modules:  # the cache key of compiled programs covers package sources
             row.package.warn(f"kernel '{row.name}'", f"'{kernel.function}' is defined outside the package")
             continue
         found.setdefault(kernel.operation, []).append(kernel)
@@ -167,7 +167,7 @@ def _sees_itself_only(op: Operation) -> bool:
 def _fits(kernel: CustomKernel, op: Operation) -> bool:
     try:
         found = cast(object, kernel.fits(op))
-    except Exception as error:  # whatever a function of another package raises, it is named
+    except Exception as error:  # name any exception of a package's function
         what = f"the check of whether '{kernel.function}' applies failed: {one_line(error)}{registry.in_package(error)}"
         raise op_error(op, what) from error
     if not isinstance(found, bool | np.bool_):
@@ -365,7 +365,7 @@ def called_kernel(op: CustomOp) -> tuple[CustomKernel, Operation]:
 
 def _on_integers(type_: Attribute) -> Attribute:
     own = ranked_tensor(type_)
-    assert own is not None  # `custom_kernel_for` has seen to it
+    assert own is not None  # ensured by `custom_kernel_for`
     return TensorType(plain_element(own.element_type), own.get_shape())
 
 

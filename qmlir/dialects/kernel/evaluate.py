@@ -177,7 +177,7 @@ def _matmul(op: PackedMatMulOp, x: Array, weights: Array) -> Array:
     filled = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, terms - x.shape[-1])])
     if weights.shape[0] == 1:
         return _by(filled, weights[0], terms).reshape(shape)
-    batches = filled.reshape(len(weights), -1, *filled.shape[-2:])  # those that share a matrix behind each other
+    batches = filled.reshape(len(weights), -1, *filled.shape[-2:])  # merge the batches that share a matrix
     return _by(batches, weights[:, None], terms).reshape(shape)
 
 
@@ -255,7 +255,7 @@ def _reshape(op: ReshapeOp, array: Array) -> tuple[Array]:
     if not isinstance(op.source.type, MemRefType):
         return (array.reshape(shape),)
     try:
-        return (array.reshape(shape, copy=False),)  # a copy would not be written through
+        return (array.reshape(shape, copy=False),)  # a copy would not update the original
     except ValueError as error:
         raise InterpretationError(f"cannot reshape non-contiguous memory to {list(shape)}") from error
 

@@ -245,7 +245,7 @@ class RowFusionOp(IRDLOperation):
         for value in given:
             first, operand = _begin(value, steps)
             argument = place.insert_arg(value.type, len(place.args))
-            if operand is None:  # it is made anew: nothing looks at what it is written over
+            if operand is None:  # a new tensor: its previous contents are not read
                 empty = EmptyOp([], value.type)
                 block.insert_op_before(empty, last)
                 outs.append(empty.tensor)

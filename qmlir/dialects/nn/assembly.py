@@ -118,7 +118,7 @@ def parse_value(parser: Parser) -> Attribute:
         return _list_attribute(entries, parser)
     attribute = parser.parse_attribute()
     number = as_float(attribute)
-    if number is not None and number.type == f64:  # what a number without a type reads as
+    if number is not None and number.type == f64:  # the default type of a number
         return FloatAttr(number.value.data, f32)
     return attribute
 

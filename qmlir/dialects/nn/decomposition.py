@@ -148,7 +148,7 @@ def assign_elements(op: NnOp, parts: Parts, giving: Mapping[Operation, Attribute
     roles = set(parts.roles)
     for role, part in zip(parts.roles, parts.operations, strict=True):
         if not isinstance(part, NnOp) or (len({result.type for result in part.results}) > 1 and part not in giving):
-            continue  # the types of such a part are its own
+            continue  # such a part keeps its own types
         element: Attribute | None
         if part in giving:
             element = giving[part]

@@ -75,4 +75,4 @@ LOWERINGS: dict[type[Operation], Lower] = {
     operation: or_parts(chosen) if operation in DECOMPOSITIONS and operation not in WALKS else chosen
     for operation, lowering in _BY_OPERATION.items()
     for chosen in [by_mode(operation, lowering)]
-}  # a layer that becomes a loop gives the parts of its steps their types itself
+}  # a layer lowered to a loop sets the types of its parts itself

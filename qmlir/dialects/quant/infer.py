@@ -168,7 +168,7 @@ def _verify_blocks(quantized: UniformType, shape: tuple[int, ...]) -> None:
         if size == DYNAMIC_INDEX and axis in blocks:
             continue
         if size == DYNAMIC_INDEX:
-            size = 1  # without blocks an axis has one parameter, whatever its size
+            size = 1  # an axis without blocks has a single parameter
         block = blocks.get(axis, size)
         if size % block:
             raise VerifyException(

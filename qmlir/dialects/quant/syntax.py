@@ -153,9 +153,9 @@ def _read_at_once(text: str) -> Parameters | None:
     if not text.startswith("{"):
         return None
     try:
-        if ":" not in text:  # as weights have it: one pass is enough
+        if ":" not in text:  # as for weights: one pass suffices
             scales = np.array(json.loads(text.translate(_TO_JSON)), dtype=np.float64)
-            has_fractions = scales.size and text.count(".") == scales.size  # a number has one point at most
+            has_fractions = scales.size and text.count(".") == scales.size  # a number has at most one decimal point
             return (scales, np.zeros(scales.shape, np.int64)) if has_fractions else None
         scales = np.array(json.loads(_ZERO_POINT.sub("", text).translate(_TO_JSON)), dtype=np.float64)
         zeros = json.loads(_PARAMETER.sub(lambda found: found[1] or "0", text).translate(_TO_JSON))

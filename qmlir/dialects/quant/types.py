@@ -510,7 +510,7 @@ class UniformQuantizedType(UniformType, StoredType):
         self.verify_storage()
         self.verify_layout()
         zero_points = self.zero_points
-        low, high = storage_limits(self.storage)  # narrower limits may leave 0 out: that of a divisor is not stored
+        low, high = storage_limits(self.storage)  # narrower limits may exclude 0, for a divisor
         bad = np.argwhere((zero_points < low) | (zero_points > high))
         if len(bad):
             place = tuple(bad[0].tolist())

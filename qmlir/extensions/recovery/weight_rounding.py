@@ -587,7 +587,7 @@ def _with_total(numbers: Array, total: int) -> Array:
     """
     ordered = -np.sort(-numbers, axis=1)
     count = 1 + np.arange(int(numbers.shape[1]))
-    with np.errstate(invalid="ignore"):  # behind the last number are infinite ones, of which none is above 0
+    with np.errstate(invalid="ignore"):  # the entries after the last number are infinite, and none exceeds 0
         less = (np.cumsum(ordered, axis=1) - total) / count
         last = np.sum(ordered > less, axis=1) - 1
     exact = numbers - np.maximum(less[np.arange(len(numbers)), last], 0)[:, None]

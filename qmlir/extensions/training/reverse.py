@@ -145,7 +145,7 @@ def _by_parts(at: Backward, op: Operation, *given: SSAValue | None) -> Gradients
         at.insert(part)
     seeds: dict[SSAValue, SSAValue] = {}
     for result, gradient in zip(results, given, strict=True):
-        if gradient is not None:  # two results may be one value of the parts
+        if gradient is not None:  # two results may be the same value of the parts
             seeds[result] = at.append(AddOp(seeds[result], gradient)).result if result in seeds else gradient
     operands = [operand for operand in dict.fromkeys(op.operands) if operand in at.wanted]
     found = dict(zip(operands, gradients(parts.operations, seeds, operands, at.insert), strict=True))

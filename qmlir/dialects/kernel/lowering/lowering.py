@@ -183,7 +183,7 @@ class Lowering:
         """Returns a constant tensor; `element` determines how the array's numbers are stored."""
         from_array = np.asarray(array)
         if element == i1:
-            from_array = narrowed(from_array, element)  # a stored -1 of one bit is held as 1
+            from_array = narrowed(from_array, element)  # a stored one-bit -1 is represented as 1
         type_ = TensorType(cast(Any, element), from_array.shape)
         return self.insert(arith.ConstantOp(dense(from_array.tobytes(), type_), type_))
 

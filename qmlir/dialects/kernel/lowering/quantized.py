@@ -61,7 +61,7 @@ def decoded(code: Scalar, format_: SmallFloat) -> Scalar:
     if semantics.has_zero:
         real = shifted.bitcast(f32) * 2.0 ** (_BIAS - semantics.exponent_bias)
         found = real.bitcast(i32)
-    else:  # the bias is that of f32, and the code 0 its largest subnormal power of two
+    else:  # the bias is f32's, and code 0 its largest subnormal power of two
         found = magnitude.compare("eq", 0).select(bits.constant(1 << _MANTISSA - 1), shifted)
     if codes.infinity is not None:
         found = magnitude.compare("ge", codes.infinity).select(bits.constant(_INFINITY), found)

@@ -313,7 +313,7 @@ class Scalar:
     def _to_float(self, type_: AnyFloat) -> "Scalar":
         if not self.is_float:
             operation: Any = arith.UIToFPOp if self.unsigned else arith.SIToFPOp
-        elif type_.bitwidth == self.bits:  # f16 and bf16: by way of f32, which holds both
+        elif type_.bitwidth == self.bits:  # f16 and bf16: through f32, which represents both
             return self._to_float(f32)._to_float(type_)
         else:
             operation = arith.TruncFOp if type_.bitwidth < self.bits else arith.ExtFOp

@@ -101,7 +101,7 @@ class SigmoidOp(UnaryOp):
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(0.0, 1.0)
 
     def qlinear_bound(self, values: Sequence[Affine]) -> float:
-        return 0.0  # a table, computed when it is made
+        return 0.0  # a lookup table, computed at compile time
 
 
 @irdl_op_definition

@@ -104,7 +104,7 @@ def _grouped(op: AttentionOp, parts: Parts, role: str, value: SSAValue) -> SSAVa
     if heads == shared or len(shape) < 3:
         return value
     *batch, own, rows, columns = shape
-    split = (shared, heads // shared) if own == heads else (own, 1)  # those of keys, or one for all
+    split = (shared, heads // shared) if own == heads else (own, 1)  # the heads of the keys, or a common one
     place, last = len(batch), len(shape) - 1
     axes = (*range(place), place, place, last - 1, last)
     return _reshaped(parts, role, value, (*batch, *split, rows, columns), axes)

@@ -69,7 +69,7 @@ def _attention(
     keys, values = _behind(past_key, key), _behind(past_value, value)
     shared = query.shape[1] // keys.shape[1] if keys.shape[1] else 1
     scale = 1 / math.sqrt(query.shape[3] or 1) if op.scale is None else op.scale.value.data
-    with np.errstate(all="ignore"):  # infinities give NaN, as IEEE has it
+    with np.errstate(all="ignore"):  # infinities yield NaN, as in IEEE 754
         factor = rounded(np.sqrt(np.float64(scale)))
         left = rounded(widened(query) * factor)
         right = rounded(widened(keys) * factor)

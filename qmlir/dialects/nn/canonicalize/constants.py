@@ -57,7 +57,7 @@ def folded_constants(op: NnOp, limit: int = FOLD_LIMIT) -> list[ConstantOp] | No
         return None
     try:
         values = evaluate(op, arrays)
-    except (InterpretationError, VerifyException):  # for example an integer divided by 0: an error of the run
+    except (InterpretationError, VerifyException):  # for example an integer divided by 0: a run-time error
         return None
     if values is None or any(value.size > limit for value in values):
         return None
@@ -143,7 +143,7 @@ class FoldParameters(RewritePattern):
             return
         try:
             replacement = op.specialized(constant_array)
-        except VerifyException:  # for example two numbers for one: an error of the run
+        except VerifyException:  # for example two numbers for a scalar: a run-time error
             return
         if replacement is None:
             return

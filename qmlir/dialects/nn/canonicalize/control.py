@@ -105,7 +105,7 @@ def _written(last: ScatterNDOp) -> Mapping[int, SSAValue] | None:
         place = constant_array(op.indices)
         if place is None or place.shape != (1,) or op.reduction.data != "none":
             return None
-        found.setdefault(int(place.item()), op.updates)  # of two writers, the later one stays
+        found.setdefault(int(place.item()), op.updates)  # the later of two writers wins
         if not isinstance(op.input.owner, ScatterNDOp) or not op.input.has_one_use():
             return found
         op = op.input.owner

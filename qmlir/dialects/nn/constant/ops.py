@@ -51,7 +51,7 @@ class ConstantOp(NnOp):
         """Returns a constant of `result_type` with the stored values `array`, in the shape and NumPy type of its
         storage."""
         element = storage_element(result_type.get_element_type())
-        held = narrowed(array, element) if element == i1 else array  # a stored -1 of one bit is held as 1
+        held = narrowed(array, element) if element == i1 else array  # a stored one-bit -1 is represented as 1
         return ConstantOp(dense(held.tobytes(), TensorType(element, result_type.get_shape())), result_type)
 
     @property

@@ -137,7 +137,7 @@ def _einsum(op: ops.EinsumOp, arrays: tuple[Array, ...]) -> tuple[Array]:
     equation = op.parsed
     equation.shape([array.shape for array in arrays])
     total = np.asarray(np.einsum(str(equation), *map(widened, arrays), optimize=len(arrays) > 1))
-    result = total.astype(arrays[0].dtype)  # a copy, as NumPy gives a view where it can
+    result = total.astype(arrays[0].dtype)  # a copy, since NumPy returns a view if possible
     return (narrowed(result, element_of(op.result)) if is_integral(result) else result,)
 
 

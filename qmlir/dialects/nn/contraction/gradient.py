@@ -90,7 +90,7 @@ def _of_weights(at: Backward, op: ops.WindowedContractionOp, data: SSAValue, res
         strides=windows.dilations, dilations=windows.strides, pads=windows.pads, groups=groups,
     ).result  # fmt: skip
     for axis, size in zip(spatial, windows.kernel, strict=True):
-        if shape_of(kernel)[axis] != size:  # what the windows leave of the data at its end
+        if shape_of(kernel)[axis] != size:  # the end of the data that no window covers
             kernel = at.sliced(kernel, axis, 0, size)
     return at.transposed(kernel, [1, 0, *spatial])
 

@@ -103,7 +103,7 @@ def finish(
     def spread(parameters: Array) -> Array:
         if copies == 1 or parameters.size == 1:
             return parameters
-        return np.repeat(parameters, copies, int(np.argmax(parameters.shape)))  # they differ along channels alone
+        return np.repeat(parameters, copies, int(np.argmax(parameters.shape)))  # they only differ along channels
 
     to_result = AffineMap(rank, 0, tuple(AffineExpr.dimension(axis) for axis in axes))
     writing = quantized.requantizing(at, 0, scale, total, to_result, spread=spread)

@@ -77,7 +77,7 @@ class _Sums:
             label: None
             for term in terms
             for label, size in zip(term.labels, shape_of(term.value), strict=True)
-            if size == self.sizes[label]  # the others broadcast: there is nothing to run over
+            if size == self.sizes[label]  # the others are broadcast, without an iterator
         }
         over = (*kept, *(label for label in given if label not in kept))
         inputs = [Input(term.value, self._mapped(term, over), self.unsigned) for term in terms]

@@ -93,7 +93,7 @@ def _with_gaps(at: Lowering, data: Factor, windows: Windows, sizes: Sequence[int
     offsets, begins, counts, whole = [0], [0], [shape[0]], [shape[0]]
     for axis, (size, given) in enumerate(zip(sizes, shape[1:-1], strict=True)):
         stride, reach = windows.strides[axis], (windows.kernel[axis] - 1) * windows.dilations[axis]
-        first = reach - windows.pads[axis]  # the place of the first element; it may lie outside
+        first = reach - windows.pads[axis]  # the position of the first element, possibly out of bounds
         begin = max(0, -(first // stride))
         end = max(min(given, -(-(size + reach - first) // stride)), begin)
         offsets.append(first + begin * stride)
@@ -202,12 +202,12 @@ def _conv_transpose(op: ops.ConvTransposeOp, at: Lowering) -> Sequence[SSAValue]
     limits = map(min, windows.strides, result[2:])
     if all(len(phases) == limit for phases, limit in zip(along, limits, strict=True)):
         whole = at.empty(shape, element)
-    elif data.element is not None:  # where no tap falls, the products are 0
+    elif data.element is not None:  # without taps, the sums are 0
         one = (1,) * (rank - 2)
         zeros = at.fill((1, *one, shape_of(data.value)[-1]), element_of(data.value), int(data.zero_points[0]))
         nowhere = [_Phase(0, 1, (0,), 0, 1, 1)] * (rank - 2)
         whole = at.expand(convolved(one, data.at_value(zeros), nowhere), shape)
-    elif op.bias is not None:  # where no tap falls there is the bias alone
+    elif op.bias is not None:  # without taps, only the bias remains
         whole = at.expand(at.value(op.bias), shape)
     else:
         whole = at.fill(shape, element, 0)

@@ -270,7 +270,7 @@ class BiasedContractionOp(ContractionOp, ABC):
     def verify_quantization(self) -> None:
         self.verify_data_parameters(self.data)
         self.verify_channel_axis(self.weight, 0)
-        if self.bias is not None and self.components is None:  # which add it in the types that they say
+        if self.bias is not None and self.components is None:  # the parts add it in their own types
             verify_bias_type(element_of(self.bias), element_of(self.data), element_of(self.weight))
 
 

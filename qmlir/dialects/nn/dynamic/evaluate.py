@@ -11,7 +11,7 @@ _ZERO, _STEPS = np.float32(0), np.float32(ops.STEPS)
 
 
 def _dynamic_quantize(op: ops.DynamicQuantizeOp, x: Array) -> tuple[Array, Array, Array]:
-    with np.errstate(all="ignore"):  # a range that is not finite gives what IEEE has
+    with np.errstate(all="ignore"):  # a nonfinite range yields IEEE results
         low = np.minimum(x.min(initial=np.inf), _ZERO)
         span = np.maximum(x.max(initial=-np.inf), _ZERO) - low
         scale = (np.float32(op.span_of_zeros) if span == 0 else span) / _STEPS

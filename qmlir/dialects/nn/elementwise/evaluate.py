@@ -53,7 +53,7 @@ def _divide(a: Array, b: Array) -> Array:
         return a / b
     _refuse_zero(b)
     floor = a // b
-    is_below = (floor * b != a) & ((a < 0) != (b < 0))  # rounded down where ONNX and C go towards zero
+    is_below = (floor * b != a) & ((a < 0) != (b < 0))  # NumPy rounds down, ONNX and C towards zero
     return floor + is_below.astype(a.dtype)
 
 

@@ -274,7 +274,7 @@ def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, places: in
     own = quantized.centred(at, value, map_)
     ratio = np.ldexp(source, -places).astype(np.float64) / common.astype(np.float64)
     mode, zero_point = quantized.requantization_of(at), np.zeros((), np.int64)
-    every = AffineMap.identity(map_.num_dims)  # the common scale may vary along axes that the operand has not
+    every = AffineMap.identity(map_.num_dims)  # the common scale may vary along axes that the operand lacks
     element = quantized.uniform_element(at, value)
     # 32 bits hold integers shifted into their headroom; larger ones saturate before they are rescaled.
     is_short = mode.mode is not Mode.SHIFT and element is not None and quantized.largest(element) << places < 1 << 31

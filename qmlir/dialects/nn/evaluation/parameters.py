@@ -92,7 +92,7 @@ def through_float(evaluator: Evaluator) -> Evaluator:
     def quantized(op: IRDLOperation, *arguments: Any) -> tuple[Array, ...]:
         groups = [values for _, _, values in operand_groups(op)]
         floats = [_dequantized(values, argument) for values, argument in zip(groups, arguments, strict=True)]
-        with np.errstate(all="ignore"):  # what IEEE gives for a division by 0 or an overflow is the answer
+        with np.errstate(all="ignore"):  # divisions by 0 and overflows have IEEE results
             results = evaluator(op, *floats)
         return tuple(
             quantize(array, uniform_of(result)) if is_quantized(result) else array

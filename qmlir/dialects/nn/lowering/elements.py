@@ -90,7 +90,7 @@ def exact_reals(
     exponents = np.concatenate([np.frexp(each)[1].reshape(-1) for each in scales])
     if exponents.size and exponents.max() - exponents.min() > _MOST_EXPONENTS:
         raise at.error(f"cannot be compiled: it compares values whose scales differ by more than 2^{_MOST_EXPONENTS}")
-    unit = int(exponents.max()) if exponents.size else 0  # so that no product leaves the range of f64
+    unit = int(exponents.max()) if exponents.size else 0  # so that all products stay in the range of f64
     return [_exact_real(at, operand, np.ldexp(own, -unit)) for operand, own in zip(operands, scales, strict=True)]
 
 

@@ -36,7 +36,7 @@ def number(attribute: FloatAttr, like: Array) -> Any:
 
 def _standardized(x: Array, axes: tuple[int, ...], epsilon: FloatAttr) -> Array:
     """Normalizes `x` to mean 0 and variance 1 over `axes`."""
-    with np.errstate(invalid="ignore", divide="ignore"):  # there may be no elements to take the mean of
+    with np.errstate(invalid="ignore", divide="ignore"):  # the mean of no elements
         centred = x - ordered_mean(x, axes)
         return centred / np.sqrt(ordered_mean(centred * centred, axes) + number(epsilon, x))
 
@@ -99,7 +99,7 @@ def _layer_norm(op: ops.LayerNormOp, data: Array, scale: Array, bias: Array | No
 def _rms_norm(op: ops.RmsNormOp, data: Array, scale: Array | None) -> tuple[Array]:
     precision = op.first_stage_type(op.data)
     x = _staged(data, precision)
-    with np.errstate(invalid="ignore", divide="ignore"):  # there may be no elements to take the mean of
+    with np.errstate(invalid="ignore", divide="ignore"):  # the mean of no elements
         normalized = x / np.sqrt(ordered_mean(x * x, tuple(range(op.first_axis, x.ndim))) + number(op.epsilon, x))
     result = _between_stages(normalized, precision, data.dtype)
     return (result if scale is None else result * scale,)
@@ -158,7 +158,7 @@ def _normalized(op: ops.RowNormOp, data: Array, grouped: tuple[int, ...], first:
 
 
 def _result(op: ops.RowNormOp, x: Array, scale: Array | None, bias: Array | None) -> Result:
-    with np.errstate(all="ignore"):  # what is not finite saturates, as everywhere
+    with np.errstate(all="ignore"):  # nonfinite values saturate
         x = x if scale is None else x * scale
         return (quantize(x if bias is None else x + bias, uniform_of(op.results[0])),)
 

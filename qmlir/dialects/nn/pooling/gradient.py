@@ -56,7 +56,7 @@ def _global_max_pool(at: Backward, op: ops.GlobalMaxPoolOp, gradient: SSAValue) 
 def _to_windows(at: Backward, value: SSAValue, windows: Windows, data: SSAValue) -> SSAValue:
     """Adds each element of `value` to all elements of its window of `data`."""
     batch, channels, *sizes = at.known_shape(data)
-    alone = at.reshaped(value, [batch * channels, 1, *shape_of(value)[2:]])  # every channel by the same ones
+    alone = at.reshaped(value, [batch * channels, 1, *shape_of(value)[2:]])  # all channels share the weights
     ones = at.constant(np.ones((1, 1, *windows.kernel)), data)
     return at.reshaped(spread(at, alone, ones, windows, sizes), shape_of(data))
 

@@ -141,7 +141,7 @@ def _average_pool(op: ops.AveragePoolOp | ops.GlobalAveragePoolOp, at: Lowering)
     dims = 2 + found.spatial
     to_result = AffineMap(dims, 0, tuple(AffineExpr.dimension(order.index(axis)) for axis in range(rank)))
     border, is_signed = int(zero_points.reshape(-1)[0]), element.is_signed
-    if (zero_points != border).any():  # each channel has a border of its own: 0, once the integers are centred
+    if (zero_points != border).any():  # the border is 0 once the integers are centered
         last, border, is_signed = _centred(at, op, element, to_result), 0, True
     init = at.fill(found.shape, wide, 0)
 

@@ -80,7 +80,7 @@ class MaxPoolWithIndicesOp(PoolOp):
     name = "nn.max_pool_with_indices"
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
 
-    result = result_def(TensorType)  # here again, so that it comes first
+    result = result_def(TensorType)  # redefined so that it comes first
     indices = result_def(TensorType)
 
     column_major = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))

@@ -272,7 +272,7 @@ class Direction:
         if self.steps == 1:
             return [value]
         split = build(SplitOp, [value], {"axis": 0}, results=self.steps)
-        if self.parts.is_excerpt:  # of a sequence of which the excerpt does not know the length
+        if self.parts.is_excerpt:  # the excerpt does not know the length of the sequence
             for result in tuple(split.results):
                 open_type = TensorType(element_of(result), (DYNAMIC_INDEX, *shape_of(result)[1:]))
                 Rewriter.replace_value_with_new_type(result, open_type)

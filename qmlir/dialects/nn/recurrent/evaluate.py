@@ -145,7 +145,7 @@ def _layer(
     ends = _checked_lengths(lengths, time, batch)
     hidden: list[Array] = []
     last: list[State] = []
-    with np.errstate(over="ignore", invalid="ignore"):  # what IEEE gives is the answer
+    with np.errstate(over="ignore", invalid="ignore"):  # IEEE results are kept
         for way, (is_reversed, make) in enumerate(zip(op.walks, makers, strict=True)):
             parts = x @ widened(weight[way]).T + biases[way, :rows]
             step = make(functions[way * own : (way + 1) * own], widened(recurrence[way]), biases[way, rows:])
@@ -186,5 +186,5 @@ EVALUATORS: dict[type[Operation], Evaluator] = {
     ops.RnnOp: _rnn,
     ops.LstmOp: _lstm,
     ops.GruOp: _gru,
-    ops.DynamicLstmOp: of_parts,  # one rounding elsewhere may move a range, and with it all integers
+    ops.DynamicLstmOp: of_parts,  # a different rounding could change a range, and thus all integers
 }

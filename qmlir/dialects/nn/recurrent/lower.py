@@ -236,7 +236,7 @@ class _Way:
         kinds = [wanted] if list(elements) == wanted else [wanted, elements]
         steps = [
             _Step.of(walk, take, tuple(_stand_in(element, self.shape) for element in each)) for each in kinds
-        ]  # all are built before any is typed: a new type makes a new value, and `take` knows the old ones
+        ]  # build all before typing any: a new type creates a new value, but `take` refers to old ones
         if not _typed(self.op, common, {}) or not all(map(self._finish, steps)):
             for parts in (*(step.parts for step in steps), common):
                 parts.discard()
@@ -350,7 +350,7 @@ def _take_constants(op: ops.Layer, at: Lowering) -> None:
 
 
 def _layer(op: ops.Layer, at: Lowering) -> Sequence[SSAValue] | None:
-    at.value(op.data)  # raises where the length is not known
+    at.value(op.data)  # raises if the length is dynamic
     _take_constants(op, at)
     if isinstance(plain_type(element_of(op.data)), Float16Type | BFloat16Type) and not is_quantized(op):
         return _widened(op, at)

@@ -68,7 +68,7 @@ def _log_sum_exp(x: Array, axes: tuple[int, ...]) -> Array:
 def _reduction(function: Reduction) -> Evaluator:
     def evaluator(op: ops.ReduceOp, x: Array, axes: Array | None) -> tuple[Array]:
         gone = op.reduced_axes(x.ndim, axes)
-        with np.errstate(all="ignore"):  # what IEEE gives for the logarithm of 0 or an overflow is the answer
+        with np.errstate(all="ignore"):  # logarithms of 0 and overflows have IEEE results
             found = function(widened(x), gone)
             if is_integral(x) and not is_integral(found):
                 low, high = element_limits(element_of(op.input))

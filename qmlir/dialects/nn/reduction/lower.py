@@ -267,7 +267,7 @@ def _place_of_number(
         *own, so_far = scalars
         candidate, before = reading.read(own), Scalar(so_far.value, so_far.builder, unsigned)
         better = candidate.compare(predicate, before)
-        if candidate.is_float:  # NaN is the extreme, the first of them where the first is wanted
+        if candidate.is_float:  # NaN is the extreme; the first one if the first is wanted
             is_nan, was_nan = candidate.compare("ne", candidate), before.compare("ne", before)
             better = (better & was_nan.logical_not()) | (is_nan if takes_last else is_nan & was_nan.logical_not())
         return better, [candidate]

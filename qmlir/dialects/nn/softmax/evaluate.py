@@ -50,7 +50,7 @@ def _masked_softmax(x: Array, mask: Array, op: ops.SoftmaxOp, rounded: Rounding)
 
 def _softmax(op: ops.SoftmaxOp, x: Array, mask: Array | None) -> tuple[Array]:
     rounded = rounding(x.dtype)
-    with np.errstate(all="ignore"):  # infinities give NaN, as IEEE has it
+    with np.errstate(all="ignore"):  # infinities yield NaN, as in IEEE 754
         if mask is not None and op.fill is not None:
             addend: Array = np.where(mask != 0, 0.0, op.fill.value.data).astype(x.dtype)
             x, mask = rounded(x + addend), None
@@ -74,7 +74,7 @@ def _hardmax(x: Array, axis: int, rounded: Rounding) -> Array:
 
 def _along_axis(function: Callable[[Array, int, Rounding], Array]) -> Evaluator:
     def evaluator(op: ops.SoftmaxLikeOp, x: Array) -> tuple[Array]:
-        with np.errstate(all="ignore"):  # infinities give NaN, as IEEE has it
+        with np.errstate(all="ignore"):  # infinities yield NaN, as in IEEE 754
             return (function(x, op.axis.value.data, rounding(x.dtype)).astype(x.dtype, copy=False),)
 
     return evaluator

@@ -29,7 +29,7 @@ def _batch_norm(
 ) -> tuple[Array, ...]:
     x = widened(data)
     axes = tuple(axis for axis in range(x.ndim) if axis != 1)
-    with np.errstate(invalid="ignore", divide="ignore"):  # there may be no elements to take the mean of
+    with np.errstate(invalid="ignore", divide="ignore"):  # the mean of no elements
         own = ordered_mean(x, axes).reshape(-1)
         centred = x - per_channel(own, x.ndim)
         spread = ordered_mean(centred * centred, axes).reshape(-1)
