@@ -11,7 +11,7 @@ from typing import Any
 from docs.generator.markdown import GENERATED, block, code, table
 from qmlir.tools import options, qmlir_cli, qmlir_translate
 from qmlir.tools.command_runner import build_parser
-from qmlir.tools.stdio import ArgumentParser, actions_of, metavar_of, usage_of
+from qmlir.tools.stdio import ArgumentParser, metavar_of, usage_of
 
 _CODES = (
     ("0", "done"),
@@ -30,31 +30,29 @@ Row = tuple[str, str]
 """An argument as it is written, and its description."""
 
 
-def _actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
+def _actions(parser: ArgumentParser) -> Sequence[argparse.Action]:
     hidden = (argparse._HelpAction, argparse._SubParsersAction)  # pyright: ignore[reportPrivateUsage]
-    return [
-        action for action in actions_of(parser) if not isinstance(action, hidden) and action.help != argparse.SUPPRESS
-    ]
+    return [action for action in parser.actions if not isinstance(action, hidden) and action.help != argparse.SUPPRESS]
 
 
-def subcommands() -> Iterator[argparse.ArgumentParser]:
+def subcommands() -> Iterator[ArgumentParser]:
     """The parser of each subcommand of `qmlir`."""
     return (build_parser(row) for row in qmlir_cli.rows())
 
 
-def parsers() -> Iterator[argparse.ArgumentParser]:
+def parsers() -> Iterator[ArgumentParser]:
     """The parser of each page: the subcommands of `qmlir`, `qmlir-opt` and `qmlir-translate`."""
     yield from subcommands()
     yield options.build_argument_parser()
     yield qmlir_translate.build_argument_parser()
 
 
-def page_of(parser: argparse.ArgumentParser) -> str:
+def page_of(parser: ArgumentParser) -> str:
     """The name of the page of a parser: `quantize.md` for `qmlir quantize`."""
     return f"{parser.prog.removeprefix('qmlir ')}.md"
 
 
-def examples_of(parser: argparse.ArgumentParser) -> list[str]:
+def examples_of(parser: ArgumentParser) -> list[str]:
     """The command lines at the end of the help."""
     return [line.strip() for line in (parser.epilog or "").partition(_EXAMPLES)[2].splitlines()]
 
@@ -92,13 +90,13 @@ def _ordered(groups: Mapping[str, list[Row]], order: Iterable[str]) -> dict[str,
     return {group: groups[group] for group in dict.fromkeys((*order, *groups)) if group in groups}
 
 
-def _groups(parser: argparse.ArgumentParser) -> dict[str, list[Row]]:
+def _groups(parser: ArgumentParser) -> dict[str, list[Row]]:
     """The arguments of a parser by the heading of their group."""
     groups: dict[str, list[Row]] = {}
     for action in _actions(parser):
         title = vars(action)["container"].title or "options"
         groups.setdefault(_heading(title), []).append(_row(action))
-    order = ["options", *(parser.groups if isinstance(parser, ArgumentParser) else ())]
+    order = ["options", *parser.groups]
     return _ordered(groups, map(_heading, order))
 
 
@@ -117,7 +115,7 @@ def _anchor(heading: str) -> str:
     return heading.lower().replace(" ", "-")
 
 
-def _page(parser: argparse.ArgumentParser, shared: Mapping[str, Sequence[Row]]) -> str:
+def _page(parser: ArgumentParser, shared: Mapping[str, Sequence[Row]]) -> str:
     places = {row: group for group, rows in shared.items() for row in rows}
     text = (parser.epilog or "").partition(_EXAMPLES)[0].strip()
     parts = [GENERATED, f"# {code(parser.prog)}", parser.description or "", block("text", usage_of(parser)).rstrip()]

@@ -109,8 +109,7 @@ def fill_parser(parser: ArgumentParser, row: Subcommand) -> None:
     lines = "".join(f"  qmlir {each}\n" for each in command.examples)
     parser.epilog = "\n".join(filter(None, (command.epilog, f"examples:\n{lines}" if lines else ""))) or None
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    if isinstance(parser, ArgumentParser):
-        parser.set_groups(_GROUPS)
+    parser.set_groups(_GROUPS)
     command.add_arguments(parser)
     parser.usage = usage_of(parser)
     group = parser.add_argument_group("common options")

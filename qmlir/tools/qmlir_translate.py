@@ -30,14 +30,14 @@ from qmlir.text.writing import write_file
 from qmlir.tools.arguments import IMPORT, add_export, add_options, export_settings, import_settings
 from qmlir.tools.command import Streams, console, main_of
 from qmlir.tools.plugins import add_budgets, add_plugins
-from qmlir.tools.stdio import add_force
+from qmlir.tools.stdio import ArgumentParser, add_force
 from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.loading import STRIP
 
 
-def build_argument_parser() -> argparse.ArgumentParser:
+def build_argument_parser() -> ArgumentParser:
     """The command line of `qmlir-translate`."""
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="qmlir-translate",
         description="Translate models into modules, and modules into models or code.",
         epilog="examples:\n"

@@ -25,7 +25,7 @@ from qmlir.ir.float_reasons import FloatCause
 from qmlir.pipelines import PIPELINES
 from qmlir.registry.contribution import FIELDS
 from qmlir.registry.package import GROUPS
-from qmlir.tools.stdio import actions_of, metavar_of
+from qmlir.tools.stdio import metavar_of
 from tests.support.documents import ROOT, anchors
 
 TESTS = ROOT / "tests"
@@ -68,7 +68,7 @@ def test_every_command_has_a_page_with_examples(generated: dict[str, str]) -> No
         assert f"\n# `{parser.prog}`\n" in page
         assert len(examples_of(parser)) == 2
         assert all(example.startswith(parser.prog) and example in page for example in examples_of(parser))
-        for action in actions_of(parser):
+        for action in parser.actions:
             name = action.option_strings[0] if action.option_strings else metavar_of(action)
             rows = [line for line in page.splitlines() if f"`{name} " in line or f"`{name}`" in line]
             assert name == "-h" or rows, f"{parser.prog} {name}"

@@ -17,7 +17,6 @@ import pytest
 from docs.generator.commands import subcommands
 from qmlir.text.data import parse_toml
 from qmlir.tools import options, qmlir_cli, qmlir_translate
-from qmlir.tools.stdio import actions_of
 
 ROOT = Path(__file__).parents[2]
 RULES = Path(__file__).with_name("prose.toml")
@@ -128,7 +127,7 @@ def surfaces() -> Mapping[str, tuple[Text, ...]]:
     for parser in parsers:
         found["help"] |= {
             Text(f"{parser.prog} {action.option_strings or action.dest}", action.help): None
-            for action in actions_of(parser)
+            for action in parser.actions
             if action.help
         }
     found["help"] |= {Text(f"qmlir {row.name}", row.summary): None for row in qmlir_cli.rows()}

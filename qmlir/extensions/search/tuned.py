@@ -19,7 +19,7 @@ from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.targets.cpu.cache import DIRECTORY_VARIABLE, TUNED, cache_directory, check_directory, is_private
 from qmlir.targets.cpu.host import host_features
 from qmlir.targets.cpu.runtime.processor import processor_name
-from qmlir.targets.cpu.scheduled.schedule import UNTUNED, Tuned
+from qmlir.targets.cpu.scheduled.tuned import UNTUNED, Tuned
 from qmlir.text.writing import write_own
 
 OnTrouble = Callable[[str], None]

@@ -72,7 +72,7 @@ from qmlir.targets.cpu.runtime.lengths import AnyLength, Bucket
 from qmlir.targets.cpu.runtime.machine_code import is_for_here
 from qmlir.targets.cpu.runtime.program import CompiledModule
 from qmlir.targets.cpu.saved import LENGTHS, PROGRAM_FIRST, checked_program, copy_program, seal
-from qmlir.targets.cpu.scheduled.schedule import UNTUNED, Tuned, tuned_schedules
+from qmlir.targets.cpu.scheduled.tuned import UNTUNED, Tuned, tuned_schedules
 from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
 from qmlir.text.elements import dense_dtype
 from qmlir.text.files import access, note_sources, path_of

@@ -14,7 +14,7 @@ from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, card_of
 from qmlir.targets.cpu.emitters.emitter import emitter_named
 from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.targets.cpu.host import host_text
-from qmlir.targets.cpu.scheduled.schedule import UNTUNED, Tuned
+from qmlir.targets.cpu.scheduled.tuned import UNTUNED, Tuned
 from qmlir.targets.cpu.target import TARGET
 from qmlir.targets.lowering import lower_for
 

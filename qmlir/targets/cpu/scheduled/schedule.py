@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, ModuleOp, TensorType, i1
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
@@ -255,31 +254,8 @@ def schedule_of(op: ContractionOp, isa: InstructionSet, row: Row, tile: tuple[in
     )
 
 
-@dataclass(frozen=True)
-class Tuned:
-    """The file that programs are compiled by, and a digest of the schedules that it has; both empty without one."""
-
-    path: str = ""
-    digest: str = ""
-
-
-UNTUNED = Tuned()
-"""The tables alone."""
-
 Choices = Callable[[ContractionOp], ScheduleAttr | None]
 """Gives the schedule that a search found for an operation; `None` if the table has the fastest, or nobody searched."""
-
-
-def tuned_schedules(isa: str, threads: int, on_trouble: Callable[[str], None]) -> Tuned:
-    """The schedules that a search found on this machine, by the service `tuned_schedules`.
-
-    Args:
-        isa: The instruction set.
-        threads: The number of threads.
-        on_trouble: Is called with the reason if something is left out.
-    """
-    found: Callable[..., Tuned] | None = registry.service("tuned_schedules")
-    return UNTUNED if found is None else found(isa, threads, on_trouble)
 
 
 # How structured operations are made into loops: how many elements are one vector, and whether threads divide them.

@@ -11,7 +11,7 @@ from qmlir.extensions.search.tuned import read_store, store_path, tuned_for, wri
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.cache import program_key
-from qmlir.targets.cpu.scheduled.schedule import UNTUNED
+from qmlir.targets.cpu.scheduled.tuned import UNTUNED
 
 FASTER = TunedKernel("a conv", "#kernel.schedule<…>", "#kernel.schedule<>", 1e-6, 2e-6, 5)
 KERNELS = {FASTER.key: FASTER}

@@ -134,11 +134,12 @@ def home(digest: str, register: type) -> str:
 @contextmanager
 def caches_beside_the_source() -> Generator[None]:
     """Whatever the user says where numba keeps code: inside the `with` block it is beside the source."""
-    before, config.CACHE_DIR = config.CACHE_DIR, ""
+    settings: Any = config
+    before, settings.CACHE_DIR = settings.CACHE_DIR, ""
     try:
         yield
     finally:
-        config.CACHE_DIR = before
+        settings.CACHE_DIR = before
 
 
 # --- Compiled code ----------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from qmlir.workflows import outputs
+from benchmarks.zoo import outputs
 
 
 @pytest.mark.parametrize("dtype", [">f4", "<f4", "int8", "bool", ml_dtypes.bfloat16])
