@@ -1,8 +1,8 @@
 """Which ONNX operators become an operation: read from the code of their importers.
 
 An importer is a function, or a method of a row of a table; the operations that it may add are the classes that it
-names: in its text, in what it closes over, in its row, and in the functions of `qmlir.onnx` and the methods of its node
-that it names or closes over.
+names: in its text, in what it closes over, in its row, and in the functions of `qmlir.onnx` and of extensions, and the
+methods of its node, that it names or closes over.
 """
 
 import types
@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 from qmlir import registry
 from qmlir.onnx.node import Node
 
-_PACKAGE = "qmlir.onnx."
+_PACKAGES = ("qmlir.onnx.", "qmlir.extensions.")
 
 _METHODS = ("cast", "reshaped")
 """The methods of a node that add operations of their own."""
@@ -62,7 +62,7 @@ def operations_added(importer: Callable[..., Any]) -> frozenset[type[Operation]]
         seen.add(id(each))
         if isinstance(each, type) and issubclass(each, Operation) and "name" in dir(each):
             found.add(each)
-        elif isinstance(each, types.FunctionType) and each.__module__.startswith(_PACKAGE):
+        elif isinstance(each, types.FunctionType) and each.__module__.startswith(_PACKAGES):
             waiting.extend(_reached(each))
         elif isinstance(each, types.MethodType):
             waiting.extend(vars(each.__self__).values())
