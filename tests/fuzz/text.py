@@ -189,7 +189,7 @@ TEXT = Kind("text", ".mlir", _whole, _damage, _read)
 def _patterns() -> Mapping[str, bytes]:
     """The functions and patterns of one file each, as text that holds both."""
     found: dict[str, bytes] = {}
-    for path in (_FILES / "passes" / "general").glob("apply_pdl_in_module.mlir"):
+    for path in (_FILES / "extensions" / "pdl").glob("apply_pdl_in_module.mlir"):
         for chunk in split_source(_COMMENT.sub("", path.read_text(encoding="utf-8"))):
             found[f"{path.name}:{len(found)}"] = f"// apply-pdl\n{chunk.text}".encode()
     return found

@@ -83,7 +83,7 @@ def test_an_effort_gains_on_samples_that_it_has_not_seen(effort: int, model: Mod
     assert repair.after_db > repair.before_db + 1
     assert made.profile.samples == 64 - repair.samples
     plain = qmlir.quantize(model, {"input": data[:64]}, **_W4).module
-    assert _error(made.module, model, data[64:96]) < _error(plain, model, data[64:96])
+    assert _error(made.module, model, data[64:192]) < _error(plain, model, data[64:192])
 
 
 def test_constants_that_are_floats_until_they_are_stored_make_no_difference(model: ModuleOp, data: Array) -> None:
