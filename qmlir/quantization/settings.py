@@ -24,6 +24,7 @@ from qmlir.quantization.recipe_text import RecipeSource, RecipeText, meant, sett
 from qmlir.quantization.retyping import mark_parameters
 from qmlir.quantization.rounded_states import round_states
 from qmlir.quantization.shared_scales import states_of
+from qmlir.text.files import path_of
 
 # The settings of `qmlir.quantize`, one row each: of it come keywords of the API, options of commands, and `help`.
 
@@ -154,7 +155,7 @@ def understood(settings: QuantizeSettings) -> dict[str, Any]:
             found[name] = value if name == "exclude" or not field else spelled(field, text_of(value))
     recipe: Any = found.get("recipe") or ""
     if not isinstance(recipe, RecipeText):
-        recipe = str(cast(object, recipe)) if _is_path(recipe) else RecipeText.of(recipe) or ""
+        recipe = str(path_of(recipe) if recipe else "") if _is_path(recipe) else RecipeText.of(recipe) or ""
     excluded = names_in("exclude", found.pop("exclude", ()), split=False)
     if tables := [{"node": each, "quantize": False} for each in excluded]:
         read_rules(recipe)  # what is wrong with it is said of the recipe alone
