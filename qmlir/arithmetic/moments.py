@@ -29,6 +29,9 @@ _LARGEST_DENOMINATOR = 2 * 1074
 """The exponent of 2 in the denominator of the square of the smallest f64."""
 
 
+AGREEMENT = 1e-7
+"""The tolerance of mean and deviation, as a part of the largest magnitude: between the exact sums of 0.1 and f64."""
+
 SPARE_BITS = 10
 """The number of bits by which a sum of i64 may be wider than a multiple of the unit."""
 

@@ -38,13 +38,10 @@ from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import describe
 from qmlir.quantization.choice import Choice
-from qmlir.quantization.predicates import computed_operands
+from qmlir.quantization.predicates import ENOUGH, computed_operands
 from qmlir.quantization.profiles.statistics import observed
 from qmlir.quantization.retyping import is_f32, may_be_quantized, slots_of
 from qmlir.quantization.shared_scales import WORTH, width
-
-ENOUGH = 30.0
-"""How far variation has to be above the noise of rounding, in decibels: as far as a layer in 8 bits is."""
 
 _AMPLIFIED = 6.0
 """The decibels that weights must take from an input, so that it is their doing: of alike columns they take none."""

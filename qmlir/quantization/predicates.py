@@ -361,9 +361,9 @@ def given_in_part(function: FuncOp) -> Set[Operation]:
 # weight has one step for each; of 1500, as an encoder of speech attends to, nothing is left. The range cannot be
 # narrower: one row that attends to a single element needs all of it.
 
-_SOFTMAX_LEVELS = 256
+_LEVELS = 256
 
-_ENOUGH = 30.0
+ENOUGH = 30.0
 """How far the values have to be above the noise of rounding, in decibels: as far as a layer in 8 bits is."""
 
 
@@ -373,9 +373,9 @@ def _is_faint(op: Quantizable) -> bool:
     slots, seen = op.quantization_slots(), observed(op.results[0])
     if not slots.divides_one or slots.fixed_output is None or seen is None or seen.statistics is None:
         return False
-    step = (slots.fixed_output.maximum - slots.fixed_output.minimum) / _SOFTMAX_LEVELS
+    step = (slots.fixed_output.maximum - slots.fixed_output.minimum) / _LEVELS
     power = seen.statistics.mean**2 + seen.statistics.deviation**2
-    return 10 * math.log10(power / (step**2 / 12)) < _ENOUGH if power else False
+    return 10 * math.log10(power / (step**2 / 12)) < ENOUGH if power else False
 
 
 def faint_results(function: FuncOp) -> set[Operation]:
@@ -390,11 +390,6 @@ def faint_results(function: FuncOp) -> set[Operation]:
 # far smaller than the range of them all, what comes out is hardly larger than the rounding of what went in. How
 # large both are is known: the scale of the data and the weights give the one, the recorded deviation of the result
 # the other.
-
-_DEPTHWISE_LEVELS = 256
-
-ENOUGH = 30.0
-"""How far a result has to be above the rounding of its data, in decibels: as far as a layer in 8 bits is."""
 
 
 def depthwise(function: FuncOp) -> Set[Operation]:
@@ -421,7 +416,7 @@ def _amplifies(op: ConvOp) -> bool:
     weights, data, result = constant_array(op.weight), observed(op.data), observed(op.result)
     if weights is None or not _is_depthwise(op) or data is None or result is None or result.statistics is None:
         return False
-    step = (max(data.maximum, 0.0) - min(data.minimum, 0.0)) / (_DEPTHWISE_LEVELS - 1)
+    step = (max(data.maximum, 0.0) - min(data.minimum, 0.0)) / (_LEVELS - 1)
     noise = step**2 / 12 * float(np.square(weights, dtype=np.float64).sum()) / len(weights)
     signal = result.statistics.deviation**2
     return signal > 0 and noise > 0 and 10 * math.log10(signal / noise) < ENOUGH

@@ -39,7 +39,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.histogram import Histogram
-from qmlir.arithmetic.moments import Moments, sum_of
+from qmlir.arithmetic.moments import AGREEMENT, Moments, sum_of
 from qmlir.arithmetic.statistics import BatchRanges, Statistics, Summary
 from qmlir.dialects.quant.syntax import parse_real, real_text
 from qmlir.ir.builtin_types import as_dense, dense
@@ -54,9 +54,6 @@ _KEPT = 4096
 """The number of statistics that `_read` caches: those of a large model, each of a few kilobytes."""
 
 _MOST_BINS = 1 << 16
-
-_AGREEMENT = 1e-7
-"""The tolerance, relative to the range, between mean and deviation of version 0.1's exact sums and their f64 values."""
 
 
 def _whole(number: int) -> IntegerAttr[Any]:
@@ -323,7 +320,7 @@ class StatsAttr(ParametrizedAttribute):
             raise VerifyException(
                 f"the histogram must count all {self.count.data} values, but counts {statistics.histogram.total}"
             )
-        summary, tolerance = self.summary, _AGREEMENT * max(-self.summary.minimum, self.summary.maximum)
+        summary, tolerance = self.summary, AGREEMENT * max(-self.summary.minimum, self.summary.maximum)
         found = statistics.mean - summary.mean, statistics.deviation - summary.deviation
         if not all(abs(each) <= tolerance for each in found):
             raise VerifyException(f"the recorded statistics contradict the summary: they give {statistics.summary}")

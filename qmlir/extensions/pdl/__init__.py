@@ -7,12 +7,10 @@ CONTRIBUTION = Contribution(
     tables={
         "pdl.constraints": (
             "qmlir.extensions.pdl.functions.graph:CONSTRAINTS",
-            "qmlir.extensions.pdl.functions.graph:PROVENANCE_CONSTRAINTS",
             "qmlir.extensions.pdl.functions.quantized_types:CONSTRAINTS",
         ),
         "pdl.rewrites": (
             "qmlir.extensions.pdl.functions.graph:REWRITES",
-            "qmlir.extensions.pdl.functions.graph:PROVENANCE_REWRITES",
             "qmlir.extensions.pdl.functions.quantized_types:REWRITES",
         ),
     },

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.arithmetic.moments import sum_of
+from qmlir.arithmetic.moments import AGREEMENT, sum_of
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import plain_type
@@ -136,9 +136,6 @@ VERSION, OLD_VERSION = 2, 1
 _EXTREME_SAMPLES = "extreme_samples"
 
 _HEAD = ("value", "minimum", "maximum", "mean", "deviation")
-
-_AGREEMENT = 1e-7
-"""How far mean and deviation of exact sums, and of their f64, may be apart, as a part of the largest magnitude."""
 
 
 class ProfileError(ValueError):
@@ -389,7 +386,7 @@ def _check_derived(key: str, given: dict[str, Any], expected: dict[str, Any]) ->
     """Check mean and deviation of exact sums, and let `given` have those of their f64."""
     for name in {"mean", "std"} & given.keys() & expected.keys():
         low, high = cast(list[float], expected["range"])
-        if not abs(given[name] - expected[name]) <= _AGREEMENT * max(-low, high):
+        if not abs(given[name] - expected[name]) <= AGREEMENT * max(-low, high):
             raise ProfileError(f"value '{key}': field \"{name}\" contradicts the other fields")
         given[name] = expected[name]
 
@@ -405,7 +402,7 @@ def _check(statistics: Statistics) -> None:
         raise ValueError(f"count must be >= 1, but got {moments.count}")
     if not isfinite(statistics.minimum) or not isfinite(statistics.maximum):
         raise ValueError("range must be finite")
-    slack = _AGREEMENT * max(-statistics.minimum, statistics.maximum)  # for roundings of the sum
+    slack = AGREEMENT * max(-statistics.minimum, statistics.maximum)  # for roundings of the sum
     if not statistics.minimum - slack <= moments.mean <= statistics.maximum + slack:
         raise ValueError(
             f"mean must lie in the range [{statistics.minimum}, {statistics.maximum}], but got {moments.mean}"

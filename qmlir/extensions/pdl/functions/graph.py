@@ -72,15 +72,6 @@ def has_number(op: Operation, name: str, low: float, high: float) -> bool:
     return bool(numbers) and all(low <= float(number) <= high for number in numbers)
 
 
-CONSTRAINTS = {
-    each.__name__: each
-    for each in (
-        used_once, is_constant, is_splat, is_argument, is_named, is_different, has_attribute, same_attribute,
-        has_number,
-    )
-}  # fmt: skip
-
-
 def type_of(value: SSAValue) -> TypeAttribute:
     """The type of a value."""
     return cast(TypeAttribute, value.type)
@@ -136,11 +127,6 @@ def copy_attributes(source: Operation, target: Operation, names: tuple[str, ...]
             set_attribute(target, name, value)
 
 
-REWRITES = {
-    each.__name__: each for each in (type_of, attribute, elements, folded, reordered, set_attribute, copy_attributes)
-}
-
-
 # Constraints on provenance, and explicit provenance.
 #
 # By default a new operation has the origins of the operations that it replaces (`qmlir.extensions.pdl.rewriting`).
@@ -166,9 +152,6 @@ def same_origin(*ops: Operation) -> bool:
     return len({tuple(origin.name for origin in origins_of(op)) for op in ops}) == 1
 
 
-PROVENANCE_CONSTRAINTS = {each.__name__: each for each in (has_origin, has_op_type, has_role, same_origin)}
-
-
 def copy_provenance(target: Operation, *sources: Operation) -> None:
     """Let a new operation stand for the nodes of these operations, and for no other."""
     set_origins(target, merged_origins(sources))
@@ -179,4 +162,17 @@ def set_role(target: Operation, role: str, *sources: Operation) -> None:
     assign_role(target, merged_origins(sources), role)
 
 
-PROVENANCE_REWRITES = {each.__name__: each for each in (copy_provenance, set_role)}
+CONSTRAINTS = {
+    each.__name__: each
+    for each in (
+        used_once, is_constant, is_splat, is_argument, is_named, is_different, has_attribute, same_attribute,
+        has_number, has_origin, has_op_type, has_role, same_origin,
+    )
+}  # fmt: skip
+
+REWRITES = {
+    each.__name__: each
+    for each in (
+        type_of, attribute, elements, folded, reordered, set_attribute, copy_attributes, copy_provenance, set_role,
+    )
+}  # fmt: skip
