@@ -70,6 +70,7 @@ class ModulePrinter(Printer):
         """Bytes of weights that are neither in the text nor in a file."""
         self._texts: dict[Attribute, str | None] = {}
         self._numbers: Counter[str] = Counter()
+        self._within_dialect = False
 
     def print_attribute(self, attribute: Attribute) -> None:
         if (elements := as_dense(attribute)) is not None:
@@ -110,7 +111,14 @@ class ModulePrinter(Printer):
         self.print_string(float_text(value, type))
 
     def _print_aliased(self, attribute: Attribute, prefix: str, is_long: bool | None) -> None:
-        """Prints `attribute` or its alias; if `is_long` is `None`, the length of its text decides."""
+        """Prints `attribute` or its alias; if `is_long` is `None`, the length of its text decides.
+
+        Within a dialect's attribute or type nothing is an alias: upstream MLIR keeps their bodies as raw text and drops
+        the definition of an alias that only such a text names.
+        """
+        if self._within_dialect:
+            self.print_string(self._render(attribute))
+            return
         if attribute in self._texts:
             self.print_string(self._texts[attribute] or self._render(attribute))
             return
@@ -128,7 +136,8 @@ class ModulePrinter(Printer):
     def _render(self, attribute: Attribute) -> str:
         """Returns the text of `attribute` itself, defining aliases for its parts."""
         outer, self.stream = self.stream, StringIO()
-        column = self._current_column
+        column, is_within = self._current_column, self._within_dialect
+        self._within_dialect = is_within or not isinstance(attribute, BuiltinAttribute)
         try:
             if (elements := as_dense(attribute)) is not None:
                 self._print_elements(elements)
@@ -137,7 +146,7 @@ class ModulePrinter(Printer):
             return self.stream.getvalue()
         finally:
             self.stream = outer
-            self._current_column = column
+            self._current_column, self._within_dialect = column, is_within
 
     def _print_elements(self, attribute: AnyDense) -> None:
         type_ = ranked_tensor(attribute.get_type())
