@@ -1,4 +1,4 @@
-"""Casts: decisions written into a function, and dequantize, operation and quantize fused into one operation."""
+"""Casts: inserts type decisions as casts, and fuses dequantize, operation and quantize into one operation."""
 
 from collections.abc import Sequence
 
@@ -29,14 +29,14 @@ from qmlir.quantization.retyping import REPAIR, TRAINABLE, is_float, mark_kept_i
 from qmlir.quantization.signed_weights import signed_constant, without_zero
 from qmlir.quantization.supports import retyped
 
-# Writing decisions into a function: each value between a `quant.qcast` and a `quant.dcast`, constants quantized.
+# Insertion of decisions into a function: each value between a `quant.qcast` and a `quant.dcast`, constants quantized.
 #
-# The operations themselves stay on floats: the function simulates what the fused one computes, and every dialect's
-# operations can take part. `fusion` then lets an operation compute on the quantized values.
+# The operations themselves stay on floats. The function simulates the fused operations, and operations of every dialect
+# can take part. Fusion then makes operations compute on the quantized values.
 
 
 def _plain(value: SSAValue) -> AnyTensor:
-    """The tensor type of a value before anything was known of it."""
+    """Returns the tensor type of a value without quantization or calibration."""
     return TensorType(plain_type(element_type(value.type)), shape_of(value))
 
 
@@ -45,9 +45,9 @@ def _origins(value: SSAValue) -> Sequence[Origin]:
 
 
 def quantized_constant(constant: SSAValue, type_: UniformQuantizedType, *, is_signed: bool = False) -> ConstantOp:
-    """`constant` with the integers that `quant.qcast` would give, computed now; its provenance stays.
+    """Returns `constant` stored as the integers that `quant.qcast` would compute, with its provenance.
 
-    With `is_signed` none of them is 0.
+    With `is_signed` none of the integers is 0.
     """
     array = constant_array(constant)
     assert array is not None
@@ -64,7 +64,8 @@ def _point_behind(value: SSAValue) -> InsertPoint:
 
 
 def _is_between_casts(value: SSAValue, type_: UniformQuantizedType) -> bool:
-    """Whether `value` was dequantized from `type_`, or is only quantized to it: the model came with the pair."""
+    """Returns True if `value` was dequantized from `type_`, or is only quantized to it, so that the model has the
+    casts."""
     if given_type(value) != type_:
         return False
     return isinstance(value.owner, DequantizeCastOp) or all(
@@ -73,7 +74,7 @@ def _is_between_casts(value: SSAValue, type_: UniformQuantizedType) -> bool:
 
 
 def _insert_pair(value: SSAValue, type_: UniformQuantizedType, users: Sequence[tuple[Operation, int]]) -> None:
-    """Let `users` take `value` quantized to `type_` and dequantized again."""
+    """Makes `users` read `value` quantized to `type_` and dequantized again."""
     if _is_between_casts(value, type_):
         return
     quantized = QuantizeCastOp(value, TensorType(type_, shape_of(value)))
@@ -86,7 +87,7 @@ def _insert_pair(value: SSAValue, type_: UniformQuantizedType, users: Sequence[t
 
 
 def _stored_constant(constant: ConstantOp, type_: UniformQuantizedType, *, is_signed: bool) -> Sequence[Operation]:
-    """`constant` quantized now, or where it is trained by a cast."""
+    """Returns the operations that quantize `constant`: a stored constant, or a cast if the constant is trained."""
     if TRAINABLE not in constant.attributes:
         return [quantized_constant(constant.result, type_, is_signed=is_signed)]
     if is_signed:
@@ -97,14 +98,13 @@ def _stored_constant(constant: ConstantOp, type_: UniformQuantizedType, *, is_si
 
 
 def insert_casts(decisions: Decisions, *, float_constants: bool = False) -> None:
-    """Put the pairs of casts that `decisions` ask for, and take profiled types away: they have been used.
+    """Inserts the pairs of casts that `decisions` require.
 
-    A value that a quantized operation gives is seen by all its users as it was quantized; one that comes from elsewhere
-    is given on unchanged to those that compute in float. With `float_constants` a constant is marked as one that is
-    trained, and gets casts as any value.
+    All users of a quantized operation's result read the quantized value. Any other value reaches users in float
+    unchanged. With `float_constants`, a constant is marked as trainable and gets casts like any value.
     """
     quantized = set(decisions.quantized)
-    for value, type_ in reversed(decisions.values.items()):  # each pair right after its value: they come out in order
+    for value, type_ in reversed(decisions.values.items()):  # each pair is inserted right after its value
         is_computed = isinstance(value.owner, Operation) and value.owner in quantized
         users = [(use.operation, use.index) for use in value.uses if is_computed or use.operation in quantized]
         _insert_pair(value, type_, users)
@@ -138,7 +138,8 @@ def insert_casts(decisions: Decisions, *, float_constants: bool = False) -> None
 
 
 def drop_calibration(function: FuncOp) -> None:
-    """Give every calibrated value its expressed type back, and take the statistics beside it away: they were used."""
+    """Restores the expressed type of each calibrated value, and removes the attached statistics, which have been
+    used."""
     for op in function.walk():
         for name in (STATS, PARTS):
             op.attributes.pop(name, None)
@@ -154,18 +155,19 @@ def drop_calibration(function: FuncOp) -> None:
     function.update_function_type()
 
 
-# Fusing dequantize, operation and quantize: the operation computes on the quantized values itself.
+# Fusion of dequantize, operation and quantize: the operation computes on the quantized values itself.
 #
-# These are ordinary patterns: they also apply to a graph that came with casts.
+# These are ordinary patterns, so they also apply to a graph that was imported with casts.
 
 
 def dequantized_from(value: SSAValue) -> SSAValue | None:
-    """The quantized value that `value` was dequantized from."""
+    """Returns the quantized value that `value` was dequantized from, or `None`."""
     return value.owner.input if isinstance(value.owner, DequantizeCastOp) else None
 
 
 def requested_type(result: SSAValue) -> UniformQuantizedType | None:
-    """The one type that every user of `result` quantizes it to; `None` where there is none, or another use."""
+    """Returns the type to which every user of `result` quantizes it; `None` if there are several types or other
+    uses."""
     types = {
         element_type(use.operation.result.type) if isinstance(use.operation, QuantizeCastOp) else None
         for use in result.uses
@@ -175,14 +177,14 @@ def requested_type(result: SSAValue) -> UniformQuantizedType | None:
 
 
 def data_places(op: Operation) -> list[int]:
-    """The places of the float operands of `op` that have a slot of quantization."""
+    """Returns the indices of the float operands of `op` that have a quantization slot."""
     if not isinstance(op, Quantizable):
         return []
     return [place for place, (value, slot) in enumerate(op.operands_with_slots()) if slot and is_float(value)]
 
 
 def fusion_refusal(op: Operation) -> str | None:
-    """Why `op`, which may, does not take the place of itself between casts; `None` where there are none around it."""
+    """Returns why `op` cannot be fused with the casts around it; `None` if it can be, or has no casts around it."""
     if not may_be_fused(op):
         return None
     operands = list(op.operands)
@@ -196,7 +198,7 @@ def fusion_refusal(op: Operation) -> str | None:
 
 
 def replace_with_quantized(op: Operation, quantized: Operation, rewriter: PatternRewriter) -> None:
-    """Put `quantized` in the place of `op`, whose float results only go into quantize casts to the same types."""
+    """Replaces `op` by `quantized`; the float results of `op` are only read by quantize casts to the same types."""
     rewriter.insert(quantized)
     for old, new in zip(op.results, quantized.results, strict=True):
         if not is_float(old):
@@ -208,10 +210,11 @@ def replace_with_quantized(op: Operation, quantized: Operation, rewriter: Patter
 
 
 class FuseCasts(RewritePattern):
-    """`qcast(f(dcast(x), …)) -> f(x, …)`: the operation's meaning on quantized values, rounded once.
+    """`qcast(f(dcast(x), …)) -> f(x, …)`: the operation on quantized values, rounded once.
 
-    Where the operation has an integer arithmetic of its own, that replaces the float one; where it has none, its
-    meaning is this very sequence, and nothing changes. What moves values must give the type that it takes.
+    If the operation defines an integer arithmetic, that replaces the float arithmetic. If it has none, its semantics
+    are this very sequence, and nothing changes. An operation that moves values must have equal operand and result
+    types.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -233,7 +236,8 @@ class FuseCasts(RewritePattern):
 
     @staticmethod
     def _requests(results: Sequence[SSAValue]) -> list[UniformQuantizedType | None] | None:
-        """The type that the users of each float result ask for (`None`: it is unused); `None` where one has none."""
+        """Returns the type that the users of each float result request (`None` if unused); `None` if a result has no
+        single type."""
         elements: list[UniformQuantizedType | None] = []
         for result in results:
             element = requested_type(result) if is_float(result) else None
@@ -244,7 +248,7 @@ class FuseCasts(RewritePattern):
 
 
 class QuantizeConstant(RewritePattern):
-    """`qcast(constant) -> constant` of integers: weights are quantized now, but for those that are trained."""
+    """`qcast(constant) -> constant` of integers: quantizes weights at compile time, except for trainable ones."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeCastOp, rewriter: PatternRewriter, /) -> None:
@@ -257,9 +261,9 @@ class QuantizeConstant(RewritePattern):
 
 
 class HandOnQuantized(RewritePattern):
-    """What a choice or a loop hands on, all of it dequantized from one type, is handed on as it is stored.
+    """Carries values through a branch or a loop in quantized form if all of them are dequantized from one type.
 
-    Exact: what it becomes is dequantized in its place, to the same floats.
+    Exact: the values are dequantized after the branch or loop, to the same floats.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -281,7 +285,7 @@ class HandOnQuantized(RewritePattern):
     def _store(
         value: SSAValue, type_: UniformQuantizedType, given: Sequence[HandedOn], rewriter: PatternRewriter
     ) -> None:
-        """Let `value` be stored, and dequantized for those who do not hand it on."""
+        """Changes `value` to the stored type, and dequantizes it for users that do not pass it on."""
         plain = value.type
         stored = rewriter.replace_value_with_new_type(value, TensorType(type_, shape_of(value)))
         hands_on = {(each.user, each.place) for each in given}
@@ -305,6 +309,6 @@ FUSION_PATTERNS: tuple[RewritePattern, ...] = (QuantizeConstant(), FuseCasts(), 
 
 
 def rewrite(module: ModuleOp, patterns: Sequence[RewritePattern], ctx: Context) -> None:
-    """Apply `patterns` until nothing changes, and tell the pass's statistics how often each of them did something."""
+    """Applies `patterns` to a fixed point, and adds the number of rewrites of each to the pass statistics."""
     for name, number in apply_patterns_greedily(module, patterns, ctx).counts.items():
         count(name, number)

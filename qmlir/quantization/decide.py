@@ -1,9 +1,9 @@
-"""Deciding the quantized type of every value of a function, by a recipe and by the recorded statistics of the values.
+"""Decisions: the quantized type of every value of a function, from a recipe and the recorded statistics.
 
-A value has one type. It follows from the range of its group (see `shared_scales`), from `s_x * s_w` where it is the
-accumulator of a contraction (see `decisions`), or, for a constant, from its elements and from the slot that it fills
-at each user. An operation that does not take the types that it would get is left in float, and the others are decided
-anew.
+Each value has one type. It follows from the range of the value's group (see `shared_scales`), from `s_x * s_w` for the
+accumulator of a contraction (see `decisions`), or, for a constant, from its elements and from the slot that it fills at
+each user. An operation that does not support the types it would get stays in float, and the types of the others are
+decided again.
 """
 
 import math
@@ -50,14 +50,16 @@ from qmlir.quantization.types import fixed_type, type_from_range, undivided_sum,
 from qmlir.registry import PackageError
 
 HEADROOM = 128.0
-"""How often a 32-bit sum that is not exact holds the range seen, so as not to saturate: f32 has the bits for it."""
+"""The factor by which the range of an inexact 32-bit sum exceeds the observed range, so that the sum does not saturate.
+It costs no precision: f32 has fewer bits than the sum."""
 
 
 _ENOUGH_FOR_DATA = 16
-"""Products of data of more bits have biases that do not fit 32 bits with the scale of their sum."""
+"""The largest bit width of data for contractions. With wider data, many biases do not fit 32 bits at the scale of the
+sum."""
 
 _INFINITE_WEIGHT = FloatCause.INFINITE_WEIGHT.reason()
-"""Why a product stays in float: a weight that saturates would give finite sums in the place of infinite ones."""
+"""Why a contraction stays in float: a saturated infinite weight would turn infinite sums into finite ones."""
 
 
 _NOT_A_NUMBER = FloatCause.NAN.reason()
@@ -73,7 +75,8 @@ def _named(value: SSAValue) -> str:
 
 @contextmanager
 def _parameters_of(op: Operation, named: str) -> Generator[None]:
-    """What finds no parameters for something of `op` inside the `with` block is an error at `op`."""
+    """Reports an exception inside the `with` block as an error at `op`: no quantization parameters exist for
+    `named`."""
     try:
         yield
     except (ValueError, PackageError) as error:
@@ -81,12 +84,12 @@ def _parameters_of(op: Operation, named: str) -> Generator[None]:
 
 
 def _known(array: Array) -> Observed:
-    """What is known of a constant without NaN; its infinities saturate."""
+    """Returns the statistics of the finite elements of a constant without NaN; its infinities saturate."""
     return Observed.of_constant(array[np.isfinite(array)])
 
 
 def _begun_by_nan(control: Sequence[tuple[Operation, Sequence[HandedOn], Sequence[SSAValue]]]) -> set[SSAValue]:
-    """The values that loops and choices hand on as one with a constant that has NaN."""
+    """Returns the values that loops and branches carry together with a constant that contains NaN."""
 
     def has_nan(each: HandedOn) -> bool:
         array = constant_array(each.given)
@@ -99,19 +102,20 @@ def _begun_by_nan(control: Sequence[tuple[Operation, Sequence[HandedOn], Sequenc
     return {member for value in begun for member in groups.members(value)}
 
 
-# The order of decisions, and why it ends. A type depends on what a value is for (its group, its users' slots, a sum),
-# and an operation may refuse the types that it would get. Refusals only ever grow: each round decides all values anew
-# with the refused operations left in float, and ends when a round adds none, so after at most as many rounds as
-# operations. A round goes
-#   1. operations that can be quantized (`_reason_for_float` gives the cause for each other one),
-#   2. groups: values that an operation only moves, or that it needs in one type, share parameters,
-#   3. operands in program order, so that the type of a producer is there before the scale of its consumer's sum,
-#   4. data and weights before biases: a bias has the scale s_x * s_w of its sum, which must be known by then,
-#   5. results; of an accumulator from its factors, of all others from the union of the ranges of their group.
-# No type is changed within a round: `group_types` gives each group its type once, whichever member asks first.
+# The order of decisions, and why it terminates. A type depends on the uses of a value (its group, its users' slots, a
+# sum), and an operation may not support the types it would get. The set of rejected operations only grows: each round
+# decides all values again with the rejected operations in float. The loop ends when a round rejects no further
+# operation, so there are at most as many rounds as operations. The steps of a round are:
+# 1. Select the operations that can be quantized (`_reason_for_float` gives the cause for each other one).
+# 2. Form groups: values that an operation only moves, or that it needs in one type, share parameters.
+# 3. Visit operands in program order, so that the type of a producer is known before the scale of its consumer's sum.
+# 4. Decide data and weights before biases: a bias has the scale s_x * s_w of its sum, which must be known by then.
+# 5. Decide results: an accumulator from its factors, all others from the union of the ranges of their group.
+#
+# No type changes within a round: `group_types` gives each group its type once, whichever member asks first.
 @dataclass
 class _Decider:
-    """Decides for one function; operations that have refused their types stay in float."""
+    """The type decisions of one function; the operations in `refused` stay in float."""
 
     function: FuncOp
     recipe: Recipe
@@ -121,20 +125,20 @@ class _Decider:
     """The values on residual streams."""
 
     uneven: Set[SSAValue]
-    """The values that are joined of large and small parts."""
+    """The values concatenated from parts of very different magnitude."""
 
     masking: Set[Operation]
-    """What only computes masks."""
+    """The operations that only compute masks."""
 
     exact: Mapping[Operation, str]
-    """The operations that need the exact numbers, with the reason: islands read them, masks fill them, or integers
-    would lose them next to inputs and outputs."""
+    """The operations that need exact values, with the reason: fallback nodes read them, masks fill them, or integers
+    would lose too much of them next to inputs and outputs."""
 
     unrounded: Set[SSAValue]
-    """The sums of products that such operations, or outputs, read as they are."""
+    """The sums of contractions that such operations or outputs read without rounding."""
 
     states: Sequence[Sequence[SSAValue]]
-    """What leaves the function and enters it again, in one type."""
+    """The values that leave the function and enter it again; both ends share one type."""
 
     def __post_init__(self) -> None:
         self.decisions = Decisions()
@@ -144,7 +148,8 @@ class _Decider:
         self.not_numbers: set[SSAValue] = set()
         self.may_be_nan: Set[SSAValue] = frozenset()
         self.begun: dict[SSAValue, set[SSAValue]] = {}
-        """What a loop carries, and what it begins with where that is a constant, or several loops begin with it."""
+        """For each loop-carried value, the initial values with separate types: constants, and values that initialize
+        several loops."""
         self.group_types: dict[SSAValue, UniformQuantizedType] = {}
         self.steps = RoleParts(())
         self.accumulators = Accumulators(self.decisions, self.groups, self.quantized, self.unrounded)
@@ -187,10 +192,11 @@ class _Decider:
             self._hand_on(op, given, taken)
         return self.decisions
 
-    # What a loop carries has one type at both ends, so that no step casts it; what a choice gives, in both branches. It
-    # is that of the group, where something quantized gives the value inside; otherwise nothing is rounded inside.
+    # A loop-carried value has one type at both ends, so that no iteration casts it; the result of an `if` has one type
+    # in both branches. It is the type of the group if a quantized operation inside produces the value; otherwise
+    # nothing is rounded inside.
     def _hand_on(self, op: Operation, given: Sequence[HandedOn], taken: Sequence[SSAValue]) -> None:
-        """Let what the choice or the loop `op` hands on have the type of its group."""
+        """Gives the values that the branch or loop `op` yields or carries the type of their group."""
         type_ = self.group_types.get(self.groups.find(taken[0]))
         makers = (member.owner for member in self.groups.members(taken[0]))
         is_inside = any(owner in self.quantized and op.is_ancestor(owner) for owner in makers)
@@ -202,10 +208,12 @@ class _Decider:
             elif each.given.owner not in self.quantized or self.decisions.values.get(each.given) != type_:
                 self.decisions.operands[each.user, each.place] = type_
 
-    # A clamp (ReLU and its like) that takes over the type of its operand leaves the upper or lower codes unused;
-    # given the type of its result, the operand saturates where the clamp would clamp anyway, and all codes are used.
+    # A clamp (such as ReLU) that takes over the type of its operand leaves the upper or lower codes unused. If the
+    # operand has the type of the clamp's result instead, it saturates at the limits of the clamp, and all codes are
+    # used.
     def _limits_storage(self, op: Quantizable, operand: SSAValue) -> bool:
-        """Whether `operand` may have the type of what `op` leaves of it: a target may want it wider."""
+        """Returns True if `operand` may have the type of the clamped result of `op`, that is, if no target needs it
+        wider."""
         owner = operand.owner
         if not self.assignment.targets or not isinstance(owner, Operation) or owner not in self.quantized:
             return True
@@ -221,7 +229,7 @@ class _Decider:
         return any(slot is not None and is_float(value) for value, slot in op.operands_with_slots())
 
     def _reason_for_float(self, op: Quantizable) -> str | None:
-        """Why `op` is not quantized, `None` where it is."""
+        """Returns why `op` is not quantized, or `None` if it is."""
         slots = slots_of(op)
         wanted = self.recipe.quantizes(op, (*slots.values(), Slot.OUTPUT))
         if not wanted and op.fuses_with_casts():
@@ -262,7 +270,8 @@ class _Decider:
         return None
 
     def _has_range(self, value: SSAValue, op: Operation | None = None) -> bool:
-        """Whether `value` has an observed range, or one that follows from `op` or from its quantized producer."""
+        """Returns True if `value` has an observed range, or one that follows from `op` or from its quantized
+        producer."""
         if observed(value) is not None or given_type(value) is not None:
             return True
         owner = value.owner if op is None else op
@@ -279,7 +288,8 @@ class _Decider:
     # Types
 
     def _choice(self, op: Operation, slot: Slot, others: Iterable[Accepted | None] = ()) -> Choice:
-        """How the value in `slot` of `op` is quantized: by rules, by its target; `others` are accepted elsewhere."""
+        """Returns how the value in `slot` of `op` is quantized, by the rules and its target; `others` are accepted
+        elsewhere."""
         choice = self.assignment.settled(op, slot, self.recipe.choice(op, slot), others)
         if not choice.storage.has_zero and slot is not Slot.WEIGHT:
             raise op_error(
@@ -288,7 +298,8 @@ class _Decider:
         return choice
 
     def _accepted_around(self, members: Iterable[SSAValue], place: Operation) -> Iterator[Accepted | None]:
-        """What targets accept where `members`, which have one type, are given and taken by others than `place`."""
+        """Yields the types that targets accept at the producers and users of `members` other than `place`; `members`
+        share one type."""
         for member in members:
             owner = member.owner
             if isinstance(owner, Quantizable) and owner in self.quantized and owner is not place:
@@ -313,7 +324,7 @@ class _Decider:
             if slot is Slot.INPUT and isinstance(op, MultipliesAndAdds) and self._is_wide(op.operands[place]):
                 self._narrow(op, place)
         arrays = {place: array for place in slots if (array := constant_array(op.operands[place])) is not None}
-        for wanted in (Slot.INPUT, Slot.WEIGHT):  # weights have room for the bias under the scale of the data
+        for wanted in (Slot.INPUT, Slot.WEIGHT):  # the bias must fit the scale of data and weights
             for place, array in arrays.items():
                 if slots[place] is wanted:
                     self.decisions.constants[op, place] = self._constant_type(op, place, wanted, array)
@@ -322,7 +333,7 @@ class _Decider:
         self._decide_bias(op)
 
     def _rescale_parts(self, op: Quantizable) -> None:
-        """Let `op` take the values that it joins, and that have types of their own, in the type of its result."""
+        """Makes `op` read the values that it concatenates, and that have separate types, in the type of its result."""
         joined = next(filter(is_f32, op.results), None)
         if joined is None or not op.quantization_slots().shares_parameters:
             return
@@ -336,17 +347,19 @@ class _Decider:
         return not (self.residual.isdisjoint(members) and self.uneven.isdisjoint(members))
 
     def _narrow(self, op: Quantizable, place: int) -> None:
-        """Let `op` take a residual stream, or a part, in the type of its own slot, where that has fewer bits."""
+        """Makes `op` read a residual stream, or an uneven value, in the type of its own slot if that has fewer bits."""
         value, choice = op.operands[place], self._choice(op, Slot.INPUT)
         seen = observed(value)
-        if seen is None or (choice.needs_statistics and seen.statistics is None):  # of what a loop carries
+        if seen is None or (
+            choice.needs_statistics and seen.statistics is None
+        ):  # a loop-carried value has no statistics
             return
         if choice.storage.bits < self.decisions.values[value].bits:
             why = Reason(Basis.RANGE, op, Slot.INPUT, choice)
             self.decisions.operands[op, place] = self._from_ranges((op, place), [(_named(value), seen)], why)
 
     def _type_of(self, value: SSAValue, at: Operation) -> UniformQuantizedType:
-        """The type of a value that `at` gives, or takes from elsewhere."""
+        """Returns the type of a value that `at` computes or reads."""
         owner = value.owner
         if isinstance(owner, Quantizable) and self.accumulators.is_accumulator(value):
             return self._accumulator_type(owner, value)
@@ -359,15 +372,14 @@ class _Decider:
         return self.group_types[root]
 
     def _because(self, key: SSAValue | tuple[Operation, int], reason: Reason) -> None:
-        """Note the reason of a type; what shares it has the same."""
+        """Records the reason of a type; all values that share the type get the same reason."""
         self.decisions.reasons.update(dict.fromkeys((key, *reason.members), reason))
 
-    # Reshapes and transposes between a contraction and its bias must not cost a rounding: the sum stays an
-    # accumulator.
+    # Reshapes and transposes between a contraction and its bias must not add a rounding: the sum stays an accumulator.
     def _moved_accumulator(self, value: SSAValue) -> UniformQuantizedType | None:
-        """The type of a group that a sum enters, and that leaves it only into operations that take accumulators.
+        """Returns the type of a group that a sum enters and that only operations on accumulators read.
 
-        `None` for any other group, and where the sum has parameters along an axis that may be moved.
+        Returns `None` for any other group, and if the sum has parameters along an axis that may be moved.
         """
         members = self.groups.members(value)
         giver = self.accumulators.moved_to(members)
@@ -386,7 +398,7 @@ class _Decider:
         makers = [member.owner for member in members if member.owner in self.quantized]
         makers = list(dict.fromkeys(op for op in makers if isinstance(op, Quantizable)))
         place, slot = (makers[0], Slot.OUTPUT) if makers else (at, Slot.INPUT)
-        if not makers and not self.assignment.targets:  # a norm that computes in float says what its result has
+        if not makers and not self.assignment.targets:  # a norm in float sets the type of its result
             place, slot = next(((each.owner, Slot.OUTPUT) for each in members if each in self.residual), (place, slot))
             assert isinstance(place, Operation)
         choice = self._choice(place, slot, self._accepted_around(members, place))
@@ -417,7 +429,7 @@ class _Decider:
         return self._from_ranges(value, seen, why, floor=flat_below(members, self.quantized, self.recipe))
 
     def _begun(self, members: Iterable[SSAValue]) -> Iterator[SSAValue]:
-        """What loops that carry `members` begin with, and that has a type of its own."""
+        """Yields the initial values of the loops that carry `members`, if these have separate types."""
         return (each for member in members for each in self.begun.get(member, ()))
 
     @staticmethod
@@ -428,7 +440,7 @@ class _Decider:
         return _known(array)
 
     def _constants(self, op: Quantizable) -> Iterator[Array]:
-        """The constants that `op` moves."""
+        """Yields the constants that `op` moves."""
         arrays = (constant_array(op.operands[place]) for place in slots_of(op))
         return (array for array in arrays if array is not None)
 
@@ -437,7 +449,7 @@ class _Decider:
         owner = value.owner
         return owner.quantization_slots().fixed_output if isinstance(owner, Quantizable) else None
 
-    # The range is the union of all ranges, with 0: zero padding and ReLU need an exact zero (Jacob et al., 2018,
+    # The range is the union of all ranges and 0: zero padding and ReLU need an exact zero (Jacob et al., 2018, section
     # 2.1).
     def _from_ranges(
         self,
@@ -446,7 +458,8 @@ class _Decider:
         why: Reason,
         floor: float = -math.inf,
     ) -> UniformQuantizedType:
-        """The type with one scale for all from `floor` on that was `seen` of values, which are named for messages."""
+        """Returns the type with one scale for the union of the ranges in `seen`, cut off below `floor`; each entry is
+        named for messages."""
         assert why.choice is not None
         ranges: list[ObservedRange] = []
         for named, each in seen:
@@ -464,7 +477,9 @@ class _Decider:
     def _accumulator_type(self, op: Quantizable, value: SSAValue) -> UniformQuantizedType:
         choice = self._choice(op, Slot.ACCUMULATOR)
         support = self.assignment.support(op)
-        is_added = support is not None and support.adder == str(choice.storage)  # the adder holds the sums, or refuses
+        is_added = support is not None and support.adder == str(
+            choice.storage
+        )  # the adder of the target holds the sums, or the target rejects the operation
         is_exact = choice.storage == types.STORAGE or is_added
         found = self.accumulators.sum_of(op) if is_exact else None
         why = Reason(Basis.RANGE, op, Slot.ACCUMULATOR, choice, headroom=HEADROOM if is_exact else 1.0)
@@ -472,7 +487,7 @@ class _Decider:
             self._because(value, replace(why, basis=Basis.SUM, headroom=1.0))
             return types.with_scales(found.type_, found.type_.scales, choice.storage)
         seen = observed(value)
-        assert seen is not None  # no sum has a range that follows from others
+        assert seen is not None  # no range of a sum follows from other values
         type_ = self._from_ranges(value, [(_named(value), seen)], why)
         exact = self.accumulators.sum_of(op)
         return type_ if exact is None else types.no_finer(type_, exact.type_)
@@ -494,10 +509,10 @@ class _Decider:
         why = Reason(Basis.RANGE, op, slot, self._choice(op, slot))
         return self._from_ranges((op, place), [("its constant", _known(array))], why)
 
-    # In 32 bits a bias has the scale s_x * s_w whatever its sum is rounded to: the device adds it before it rounds, or
-    # in the same step.
+    # A 32-bit bias has the scale s_x * s_w, whatever type its sum is rounded to: the device adds it before the
+    # rounding, or in the same step.
     def _addend_type(self, op: Quantizable, place: int, array: Array, other: SSAValue) -> UniformQuantizedType:
-        """The type of a constant that `op` adds to the accumulator `other`: by the rules of its slot, the bias."""
+        """Returns the type of a constant that `op` adds to the accumulator `other`, by the rules of the bias slot."""
         choice = self._choice(op, Slot.BIAS)
         type_, is_exact = self.decisions.values[other], choice.storage == types.STORAGE
         if is_exact and not choice.scale and isinstance(other.owner, Quantizable) and type_.bits != choice.storage.bits:
@@ -513,13 +528,14 @@ class _Decider:
         return self._from_ranges((op, place), [("its bias", _known(array))], why)
 
     def _shared_type(self, op: Quantizable, place: int, value: SSAValue) -> UniformQuantizedType:
-        """The type of an operand that is that of `value`."""
+        """Returns the type of `value` for an operand that shares it."""
         type_ = self._type_of(value, op)
         self._because((op, place), replace(self.decisions.reasons[value], basis=Basis.SHARED))
         return type_
 
     def _table_type(self, op: Quantizable, place: int, array: Array) -> UniformQuantizedType | None:
-        """The type of an embedding table, if it has fewer bits than what its rows become; `None` for others."""
+        """Returns the type of an embedding table if it has fewer bits than the gathered rows; `None` for other
+        tables."""
         if op not in self.recipe.known["embedding"] or not np.isfinite(array).all():
             return None
         choice, (moved,) = self._choice(op, Slot.WEIGHT), op.results
@@ -548,7 +564,7 @@ class _Decider:
     def _of_weights(
         self, op: Quantizable, place: int, choice: Choice, type_: UniformQuantizedType
     ) -> UniformQuantizedType:
-        """`type_` of weights, whose codes are noted as signs where they are binary."""
+        """Returns `type_`, the type of weights; binary weights are also recorded as signs."""
         if not choice.storage.has_zero:
             if type_.zero_points.any():
                 raise ValueError(
@@ -560,7 +576,7 @@ class _Decider:
     # Bias
 
     def _bias_range(self, op: Quantizable) -> tuple[F64, F64] | None:
-        """The smallest and the largest bias that is added to the sums of a contraction, for each channel or for all."""
+        """Returns the smallest and largest bias added to the sums of a contraction, for each channel or for all."""
         place = place_of(op, Slot.BIAS)
         value: SSAValue | None = None
         if place is not None:
@@ -578,11 +594,11 @@ class _Decider:
         return None if seen is None else (np.array([seen.minimum]), np.array([seen.maximum]))
 
     # A bias is stored with the scale s_x * s_w of its sum, in 32 bits: |b| / (s_x * s_w) < 2^31. Data of more than 16
-    # bits makes s_x so small that many biases do not fit: the product reads it in 16 bits, which lose less than weights
-    # of fewer bits would. Weights of a channel that are all tiny make s_w so small that their bias does not fit:
-    # raising s_w costs precision of weights that hardly count.
+    # bits makes s_x so small that many biases do not fit. The contraction then reads the data in 16 bits, which lose
+    # less than narrower weights would. If all weights of a channel are tiny, s_w is so small that the bias does not
+    # fit. Raising s_w then costs precision only of weights that hardly matter.
     def _with_room_for_bias(self, op: Quantizable, scales: F64, choice: Choice) -> F64:
-        """`scales` of the weights, raised where the bias would not fit the scale `s_x * s_w`."""
+        """Returns the weight `scales`, raised if the bias would not fit the scale `s_x * s_w`."""
         bias, place = self._bias_range(op), place_of(op, Slot.INPUT)
         data = None if place is None else self.decisions.operand_type(op, place)
         if bias is None or data is None or (bias[0].size not in (1, scales.size) and scales.size != 1):
@@ -607,7 +623,7 @@ class _Decider:
         return fitted.weight_scales
 
     def _coarser(self, op: Quantizable, place: int, data: UniformQuantizedType) -> UniformQuantizedType | None:
-        """The type of 16 bits in which `op` then takes its `data` of more bits; `None` where there is none."""
+        """Returns the 16-bit type in which `op` reads `data` of more bits, or `None` if there is none."""
         value, choice = op.operands[place], self._choice(op, Slot.INPUT)
         seen = observed(value)
         if data.bits <= _ENOUGH_FOR_DATA or constant_array(value) is not None or seen is None:
@@ -623,7 +639,7 @@ class _Decider:
             return
         value, product = op.operands[place], self.accumulators.product_type(op)
         array = constant_array(value)
-        if product is None:  # blocks: the bias is added in float
+        if product is None:  # block-wise weights: the bias is added in float
             seen = observed(value) if array is None else _known(array)
             assert seen is not None
             why = Reason(Basis.RANGE, op, Slot.BIAS, self._choice(op, Slot.BIAS))
@@ -644,7 +660,10 @@ class _Decider:
 def _in_float(
     edges: Edges, recipe: Recipe, assignment: Assignment, *, keeps_integers: bool
 ) -> tuple[dict[Operation, str], Set[SSAValue]]:
-    """What of the `edges` stays in float, as neither rules nor targets want integers there, and what sums it reads."""
+    """Returns the operations of `edges` that stay in float, with the reason, and the sums that they read.
+
+    An operation is quantized nevertheless if rules or targets require integers.
+    """
 
     def is_kept(op: Operation) -> bool:
         return keeps_integers or recipe.wants_integers(op) or not assignment.may_stay_in_float(op)
@@ -668,12 +687,13 @@ def decide(
     *,
     keeps_integers: bool = False,
 ) -> Decisions:
-    """The types of the values of `function` by `recipe`, such that one of `targets` computes each operation.
+    """Decides the types of the values of `function` by `recipe`, such that one of `targets` computes each operation.
 
-    Float values need a profiled range (`!quant.calibrated`) where they are computed or come in, unless it follows from
-    the operation; what has none, is not supported on its quantized types, or is computed by no target is left in float.
-    So are steps next to inputs and outputs that integers would lose (see `edges`), unless it `keeps_integers`.
-    Raises `DiagnosticError` where no parameters follow from a range, and where a rule asks for what no target has.
+    Float values need a profiled range (`!quant.calibrated`) at their producer or as an argument, unless the range
+    follows from the operation. An operation stays in float if it has no range, does not support its quantized types, or
+    is computed by no target. Operations next to inputs and outputs that lose too much in integers (see `edges`) also
+    stay in float, unless `keeps_integers`. Raises `DiagnosticError` if no parameters follow from a range, and if a rule
+    requires a type that no target supports.
     """
     refused: dict[Operation, str] = {}
     undefined: dict[Operation, str] = {}
@@ -681,7 +701,7 @@ def decide(
     residual, masking = residual_values(function), mask_arithmetic(function)
     exact = Fills(function).reasons | dict.fromkeys(read_exactly(function), REASON)
     exact |= dict.fromkeys(scales_dynamically(function), DYNAMIC)
-    # A target that takes tables of 8 bits beside wider rows has to say so, and none can yet.
+    # A target that supports 8-bit tables with wider rows would have to declare it, and no description can yet.
     recipe.learn(function, without=["mixed_range_concat", *(["embedding"] if targets else [])])
     own = {value for state in states for value in (state.argument, state.returned)}
     named = [(state.returned, state.argument) for state in states]

@@ -1,20 +1,20 @@
-"""Steps next to inputs and outputs that stay in float, because integers would lose their results.
+"""Operations next to inputs and outputs that stay in float, because integers would lose too much of their results.
 
-A model that takes and gives physical units begins with `(x - mean) / deviation` and ends with `y * scale + offset`. In
-8 bits, a pressure of 1013 with a variation of 25 has a dozen values. Where the caller has floats anyway, such steps
-cost nothing in float: the input is quantized after them, the output is dequantized before them. A concatenation that
-only outputs read needs no common type, either.
+A model with inputs and outputs in physical units begins with `(x - mean) / deviation` and ends with `y * scale +
+offset`. In 8 bits, a pressure of 1013 with a variation of 25 has a dozen values. If the caller uses floats anyway, such
+operations cost nothing in float: the input is quantized after them, the output is dequantized before them. A
+concatenation that only outputs read needs no common type either.
 
-If the scaler of an input is folded into the first product, no step is there to stay in float: the weights of small
-columns are as much larger, and the product needs data and weights of 16 bits. If those lose too much, too, the product
-and its bias stay in float.
+If the scaler of an input is folded into the first contraction, no operation is left to stay in float. The weights of
+small columns are larger by the same factor, so the contraction needs data and weights of 16 bits. If those also lose
+too much, the contraction and its bias stay in float.
 
-What a step loses is predicted from the recorded statistics. Rounding to steps of `s` adds noise with the mean square
-`s^2 / 12`, and constants multiply it, element by element. It is compared with the variation of the value next to the
-products, not with its power: a mean that a constant adds is no signal.
+The loss of an operation is predicted from the recorded statistics. Rounding to steps of `s` adds noise with the mean
+square `s^2 / 12`, and constants scale it, element by element. It is compared with the variation of the value next to
+the contractions, not with its power: a mean that a constant adds is no signal.
 
-The branches of a choice (`scf.if`) are a part of the function: what they yield is an output if the result of the choice
-is one. An operation that only decides by a value, as a comparison or an ArgMax, does not keep it from being an output.
+The branches of an `scf.if` are part of the function: their results are outputs if the result of the `scf.if` is one. A
+value is also an output if operations that only decide by it, such as a comparison or an ArgMax, read it.
 """
 
 import math
@@ -44,42 +44,43 @@ from qmlir.quantization.retyping import is_f32, may_be_quantized, slots_of
 from qmlir.quantization.shared_scales import WORTH, width
 
 _AMPLIFIED = 6.0
-"""The decibels that weights must take from an input, so that it is their doing: of alike columns they take none."""
+"""The least number of decibels that the weights must cost an input to be the cause; equal columns cost none."""
 
 _OTHER_UNIT = 1e-3
-"""A channel whose weights have so small a part of the mean square of all gives results in a unit of its own."""
+"""A channel whose weights have less than this fraction of the mean square of all is treated as having a different
+unit."""
 
 _LEAST_LEVELS = 256
-"""Whoever asks for fewer levels than 8 bits have asks for what they lose."""
+"""The least number of levels for which loss is predicted: a request for fewer than 8 bits accepts the loss."""
 
 _WIDE_LEVELS = 1 << 16
-"""The levels of data and weights of a product with a folded scaler."""
+"""The number of levels of the data and weights of a contraction with a folded scaler."""
 
 Wish = Callable[[Operation, Slot], Choice]
-"""How a recipe wants the value in a slot of an operation."""
+"""Returns the choice of a recipe for the value in a slot of an operation."""
 
 
 @dataclass(frozen=True)
 class Edges:
-    """The steps next to inputs and outputs of a function that lose too much in integers."""
+    """The operations next to inputs and outputs of a function that lose too much in integers."""
 
     in_float: dict[Operation, str] = field(default_factory=dict[Operation, str])
-    """The operations that had better stay in float, with the reason."""
+    """The operations that should stay in float, with the reason."""
 
     sums: set[SSAValue] = field(default_factory=set[SSAValue])
-    """The results of products that such operations read, or outputs: 32-bit sums, which are not rounded."""
+    """The results of contractions that such operations or outputs read: 32-bit sums that are not rounded."""
 
     wide: set[Operation] = field(default_factory=set[Operation])
-    """Products into whose weights a scaler of columns is folded: they make too much of the rounding of an input."""
+    """Contractions with a column scaler folded into their weights, which amplify the rounding of an input."""
 
 
 def _decibels(ratio: float) -> float:
-    """The SQNR for a noise that is `ratio` times the signal."""
+    """Returns the SQNR in decibels for noise that is `ratio` times the signal."""
     return -10 * math.log10(ratio) if ratio > 0 else math.inf
 
 
 def _deviation(value: SSAValue) -> float:
-    """The recorded deviation of `value`; that of equally frequent values where only a range is known."""
+    """Returns the recorded deviation of `value`, or that of a uniform distribution if only the range is known."""
     seen = observed(value)
     if seen is None:
         return 0.0
@@ -87,7 +88,7 @@ def _deviation(value: SSAValue) -> float:
 
 
 def _power(value: SSAValue) -> float:
-    """The mean square of `value`."""
+    """Returns the mean square of `value`."""
     seen = observed(value)
     mean = 0.0 if seen is None else (seen.minimum + seen.maximum) / 2
     if seen is not None and seen.statistics is not None:
@@ -96,7 +97,7 @@ def _power(value: SSAValue) -> float:
 
 
 def _relative(noise: F64, signal: F64) -> float:
-    """The mean ratio of the noise of an element to its signal, at most 1 for each that has a signal."""
+    """Returns the mean ratio of noise to signal over the elements with a signal, each at most 1."""
     noise, signal = np.broadcast_arrays(noise, signal)
     if not (signal > 0).any():
         return 0.0
@@ -104,13 +105,13 @@ def _relative(noise: F64, signal: F64) -> float:
 
 
 def _constant(op: Operation) -> tuple[F64, int] | None:
-    """The one constant of a binary operation with its place."""
+    """Returns the constant operand of a binary operation and its index, if exactly one operand is constant."""
     arrays = [(array, place) for place, value in enumerate(op.operands) if (array := constant_array(value)) is not None]
     return (arrays[0][0].astype(np.float64), arrays[0][1]) if len(op.operands) == 2 and len(arrays) == 1 else None
 
 
 def _gain(op: Operation) -> F64 | None:
-    """The squared factor by which the affine operation `op` multiplies each element; `None` for any other."""
+    """Returns the squared factor by which an affine operation scales each element; `None` for any other operation."""
     found = _constant(op)
     if isinstance(op, NegOp) or (isinstance(op, AddOp | SubOp) and found is not None):
         return np.ones(())
@@ -125,7 +126,7 @@ def _gain(op: Operation) -> F64 | None:
 
 @dataclass
 class _Reader:
-    """Looks for edges in one function."""
+    """Finds the edges of one function."""
 
     function: FuncOp
     wish: Wish
@@ -136,17 +137,17 @@ class _Reader:
         self._variations: dict[SSAValue, F64] = {}
         ops = list(_with_branches(self.function.body.block))
         roles = Counter(role_of(op) for op in ops if is_part(op))
-        # The steps of a recurrent layer are alike: the last one is no edge, or the layer could not be raised.
+        # The steps of a recurrent layer are alike: the last one is not an edge, or the layer could not be raised.
         repeated = {role for role, count in roles.items() if count > 1}
         self.operations = [op for op in ops if self._may_count(op) and role_of(op) not in repeated]
 
     def _may_count(self, op: Operation) -> bool:
         return isinstance(op, Quantizable) and may_be_quantized(op) and op not in self.ignored and bool(op.results)
 
-    # --- What rounding loses ------------------------------------------------------------------------------------------
+    # --- Loss by rounding ---------------------------------------------------------------------------------------------
 
     def _noise(self, value: SSAValue) -> float:
-        """The mean square of what rounding `value` to its own type loses."""
+        """Returns the mean square of the noise from rounding `value` to its own type."""
         owner, slot = value.owner, Slot.OUTPUT
         if not isinstance(owner, Operation):
             owner, slot = (
@@ -167,7 +168,8 @@ class _Reader:
         return (reach / max(choice.storage.levels - 1, _LEAST_LEVELS - 1)) ** 2 / 12
 
     def _variation(self, value: SSAValue) -> F64:
-        """The mean square of what varies in each element of `value`, as its own constants scale it."""
+        """Returns the mean square of the variation of each element of `value`, scaled by the constants that produce
+        it."""
         scaled: list[tuple[SSAValue, F64]] = []
         while (
             value not in self._variations and isinstance(op := value.owner, Operation) and isinstance(op, Quantizable)
@@ -188,7 +190,8 @@ class _Reader:
 
     @staticmethod
     def _shares_of_channels(op: Quantizable) -> F64 | None:
-        """What channels of a product with constant weights vary, relative to their mean, if they are in other units."""
+        """Returns the variation of a contraction's channels relative to their mean, 1 for channels in the usual
+        unit."""
         slots, weights = op.quantization_slots(), None
         for place, slot in slots_of(op).items():
             weights = constant_array(op.operands[place]) if slot is Slot.WEIGHT else weights
@@ -206,7 +209,7 @@ class _Reader:
     # --- Outputs ------------------------------------------------------------------------------------------------------
 
     def _leaves(self, op: Operation, leaving: Set[Operation]) -> bool:
-        """Whether all that computes with the results of `op` are outputs in float, and operations of `leaving`."""
+        """Returns True if the results of `op` are only read by float outputs and operations in `leaving`."""
         return self._all_leave([use for result in op.results for use in result.uses], leaving)
 
     def _all_leave(self, uses: list[Use], leaving: Set[Operation]) -> bool:
@@ -216,7 +219,7 @@ class _Reader:
         )
 
     def _is_output(self, use: Use, leaving: Set[Operation]) -> bool:
-        """Whether a value leaves the function in float where it is used, or a branch whose result does so."""
+        """Returns True if a use makes a value a float output, directly or as the result of a branch."""
         value, user = use.operation.operands[use.index], use.operation
         if not is_f32(value) or value in self.states:
             return False
@@ -227,7 +230,7 @@ class _Reader:
         return isinstance(user, ReturnOp)
 
     def outputs(self) -> Edges:
-        """The steps between products and outputs that lose too much."""
+        """Returns the operations between contractions and outputs that lose too much."""
         found, leaving, losing = Edges(), set[Operation](), dict[Operation, str]()
         read: dict[Operation, bool] = {}
         for op in reversed(self.operations):
@@ -259,7 +262,8 @@ class _Reader:
         return found
 
     def _is_read(self, op: Operation, losing: dict[Operation, str], known: dict[Operation, bool]) -> bool:
-        """Whether one of `losing` reads a result of `op`, also where it is moved before; `known` says it of others."""
+        """Returns True if an operation in `losing` reads a result of `op`, with moves allowed; `known` caches
+        results."""
         if op not in known:
             users = {use.operation for result in op.results for use in result.uses}
             known[op] = any(
@@ -279,11 +283,11 @@ class _Reader:
         return is_contraction and len(op.results) == 1
 
     def _at_output(self, op: Quantizable) -> float:
-        """The SQNR of the result of `op`, rounded where it is made."""
+        """Returns the SQNR of the result of `op`, rounded to its type."""
         (result,) = op.results
         rounded = result
         while (user := _only_user(rounded)) is not None and user.quantization_slots().limits_operand:
-            (rounded,) = user.results  # with whose type it is clamped
+            (rounded,) = user.results  # the result has the type of the clamp
         own = _relative(np.asarray(self._noise(rounded)), self._variation(result))
         computed = computed_operands(op)
         if _is_elementwise(op) and len(computed) == 1:
@@ -295,7 +299,7 @@ class _Reader:
         return _decibels(own)
 
     def _lost_by_joining(self, op: Quantizable) -> float:
-        """The decibels that the joined range costs the smallest of several operands of `op`; 0 where there is one."""
+        """Returns the decibels that the joined range costs the smallest operand of `op`; 0 for a single operand."""
         values = [op.operands[place] for place in slots_of(op)]
         known = [array for value in values if (array := constant_array(value)) is not None and array.size]
         low = min((float(array.min()) for array in known), default=0.0)
@@ -310,7 +314,7 @@ class _Reader:
     # --- Inputs -------------------------------------------------------------------------------------------------------
 
     def inputs(self) -> Edges:
-        """The steps between inputs and products that lose too much."""
+        """Returns the operations between inputs and contractions that lose too much."""
         noises: dict[SSAValue, F64] = {}
         entering: dict[Operation, None] = {}
         for op in self.operations:
@@ -344,22 +348,23 @@ class _Reader:
                 todo += [(before, reason) for before in makers if isinstance(before, Operation) and before in entering]
         return found
 
-    # As in `amplified`: a product of few large weights and many small ones averages nothing out. The weights differ as
-    # the columns do, so that they need more bits, too.
+    # As for depthwise convolutions: a contraction of few large and many small weights averages nothing out. The weights
+    # differ as much as the columns, so they also need more bits.
     def _lost_by_weights(self, op: MatMulOp, noises: dict[SSAValue, F64]) -> tuple[float, float] | None:
-        """The SQNR of the result of `op` in 8 and in 16 bits, if 8 bits of its weights and of an input lose it.
+        """Returns the SQNR of the result of `op` in 8 and in 16 bits, if 8 bits of its weights and of an input lose too
+        much.
 
-        `None` if they leave it above `ENOUGH`, or not far below the SQNR that the input has itself.
+        Returns `None` if the SQNR in 8 bits is at least `ENOUGH`, or not far below that of the input itself.
         """
         weights, is_input = constant_array(op.rhs), isinstance(op.lhs, BlockArgument) and op.lhs not in self.states
         if weights is None or weights.ndim != 2 or not is_f32(op.lhs) or not (is_input or op.lhs in noises):
             return None
-        if self.wish(op, Slot.WEIGHT).storage.levels < _LEAST_LEVELS - 1:  # symmetric 8 bits have one less
+        if self.wish(op, Slot.WEIGHT).storage.levels < _LEAST_LEVELS - 1:  # symmetric 8 bits have one level fewer
             return None
         columns, channels = (weights.T if op.is_rhs_transposed else weights).shape
         seen = observed(op.lhs)
         if seen is None or seen.statistics is None or seen.statistics.moments.zeros * columns >= seen.statistics.count:
-            return None  # a column that was always 0 may have any weights
+            return None  # a column that was always 0 can have arbitrary weights
         steps = 2 * np.abs(weights).max(-1 if op.is_rhs_transposed else -2) / (_LEAST_LEVELS - 1)
         of_weights = float(np.square(steps, dtype=np.float64).mean()) / 12 * columns * _power(op.lhs)
         of_data = self._noise(op.lhs) * float(np.square(weights, dtype=np.float64).sum()) / channels
@@ -371,7 +376,7 @@ class _Reader:
         return _decibels(after), _decibels(wide)
 
     def _is_taken(self, value: SSAValue, entering: dict[Operation, None]) -> bool:
-        """Whether something else than an edge computes with `value`."""
+        """Returns True if an operation other than an edge computes with `value`."""
         return any(isinstance(use.operation, Quantizable) and use.operation not in entering for use in value.uses)
 
     def _at_input(self, value: SSAValue, noises: dict[SSAValue, F64]) -> float:
@@ -381,7 +386,8 @@ class _Reader:
         return _decibels(reached) if _decibels(rounded) - _decibels(reached) > WORTH else math.inf
 
     def _propagated(self, op: Quantizable, result: SSAValue, noises: dict[SSAValue, F64]) -> F64:
-        """The mean square of what rounding loses in `result` and before, for each element."""
+        """Returns the mean square of the rounding noise in each element of `result`, from this and all earlier
+        roundings."""
         computed = computed_operands(op)
         if _is_transparent(op):
             joined = self._noise(result) if len(computed) > 1 else 0.0
@@ -399,7 +405,7 @@ class _Reader:
 
 
 def _with_branches(block: Block) -> Iterator[Operation]:
-    """The operations of `block`, and those of the branches of its choices, in order."""
+    """Yields the operations of `block`, including those in branches of `scf.if`, in order."""
     for op in block.ops:
         yield op
         if isinstance(op, scf.IfOp):
@@ -409,12 +415,12 @@ def _with_branches(block: Block) -> Iterator[Operation]:
 
 
 def _decides(op: Operation) -> bool:
-    """Whether `op` computes no float of what it reads, as a comparison or an ArgMax does."""
+    """Returns True if `op` has no float result, as for a comparison or an ArgMax."""
     return isinstance(op, Quantizable) and bool(op.results) and not any(map(is_f32, op.results))
 
 
 def _biases(op: Operation) -> Iterator[Operation]:
-    """The constants that are added to the result of `op` before anything else computes with it."""
+    """Yields the additions of constants to the result of `op` before any other operation reads it."""
     while isinstance(user := _only_user(op.results[0]), AddOp | SubOp) and _constant(user) is not None:
         yield (op := user)
 
@@ -426,21 +432,22 @@ def _only_user(value: SSAValue) -> Quantizable | None:
 
 
 def _is_elementwise(op: Operation) -> bool:
-    """Whether `op` computes and rounds each element by itself."""
+    """Returns True if `op` computes and rounds each element independently."""
     is_arithmetic = isinstance(op, UnaryOp | BinaryOp) and not isinstance(op, ComparisonOp)
     return is_arithmetic and isinstance(op, Quantizable) and not op.quantization_slots().limits_operand
 
 
 def _is_transparent(op: Quantizable) -> bool:
-    """Whether `op` rounds nothing: it moves, joins or clamps."""
+    """Returns True if `op` rounds nothing: it moves, joins or clamps."""
     slots = op.quantization_slots()
     return slots.shares_parameters or slots.limits_operand
 
 
 def find_edges(function: FuncOp, wish: Wish, states: Set[SSAValue], ignored: Set[Operation]) -> Edges:
-    """The steps of `function` next to inputs and outputs that integers would lose.
+    """Returns the operations of `function` next to inputs and outputs that lose too much in integers.
 
-    `states` enter or leave as integers, and `ignored` stays in float anyway. A function without products has no edges.
+    `states` enter and leave as integers, and `ignored` operations stay in float anyway. A function without contractions
+    has no edges.
     """
     if not any(isinstance(op, MultipliesAndAdds) for op in function.walk()):
         return Edges()

@@ -1,21 +1,21 @@
-"""Values that are fed back: each step of a recurrence reads what the step before computed, with its rounding errors.
+"""Values that are fed back: each step of a recurrence reads values of the previous step, with their rounding errors.
 
-The state of a recurrent cell is such a value, and so are the scores of a greedy decoder, which pick the token that the
-next step reads. In 8 bits the errors of all steps add up, and one wrong token changes all tokens after it. So each
-value that is rounded on the way from one state to the next has 16 bits, and so have the scores. Weights keep theirs.
+The state of a recurrent cell is such a value, and so are the scores of a greedy decoder, which select the token that
+the next step reads. In 8 bits the errors of all steps accumulate, and one wrong token changes all later tokens. So each
+value that is rounded on the path from one state to the next has 16 bits, and so have the scores. Weights keep their
+width.
 
-Recurrences are found by their structure, however the model spells them:
-
-- a loop, whose body computes the values that it carries from those values;
+Recurrences are found by their structure, however the model writes them:
+- a loop whose body computes its carried values from those values;
 - a state that the caller feeds back: it is named, or it is an output that a gate mixes with an input of its shape;
-- unrolled steps: products with the same weights, each of which depends on the one before;
-- a recurrent layer whose results one of these reads. By itself a layer has rules for its parts.
+- unrolled steps: contractions with the same weights, each of which depends on the previous one;
+- a recurrent layer whose results are read by one of these. A layer on its own has rules for its parts.
 
-Values that are only moved, such as a cache or the list of all outputs, gather no errors.
+Values that are only moved, such as a cache or the list of all outputs, accumulate no errors.
 
-In a recurrent layer, a gate multiplies the state of the step before. A gate of 0.99 keeps a state for 100 steps, and
-8 bits round it to 0.988 or 0.992, which keep it for 85 or 128; one of 1 becomes 255/256. `slow_gates` finds the layers
-in which gates are so near to 1, by their recorded values.
+In a recurrent layer, a gate multiplies the state of the previous step. A gate of 0.99 keeps a state for 100 steps. 8
+bits round it to 0.988 or 0.992, which keep it for 85 or 128 steps; a gate of 1 becomes 255/256. `slow_gates` finds the
+layers whose gates were observed that close to 1.
 """
 
 import math
@@ -47,17 +47,17 @@ Pair = tuple[SSAValue, SSAValue]
 _LAYERS = {operation.name for operation in WALKS}
 
 _STEPS = 3
-"""How many products must have the same weights to be steps: two layers may be tied, as in an autoencoder."""
+"""How many contractions must share weights to count as steps; two layers may share theirs, as in an autoencoder."""
 
 _SAMPLE = 64
-"""How many elements of two weights are compared before all of them are."""
+"""The number of elements of two weight tensors that are compared before all of them are."""
 
 
 _GATE_STEP = 2.0**-8
-"""The scale of a gate in 8 bits, whose largest number is 1 - `_GATE_STEP`."""
+"""The scale of a gate in 8 bits, whose largest value is 1 - `_GATE_STEP`."""
 
 _MOST_NOISE = 1e-3
-"""The mean square of the relative error of a state by the rounding of its gate: 30 dB."""
+"""The largest accepted mean square of the relative error of a state due to the rounding of its gate: 30 dB."""
 
 
 @dataclass(frozen=True)
@@ -65,16 +65,16 @@ class Feedback:
     """The values of a function that are fed back."""
 
     makers: Set[Operation] = frozenset()
-    """The operations that compute them."""
+    """The operations that compute these values."""
 
     states: Sequence[Pair] = ()
-    """Outputs that the caller feeds back without having named them, each with its input."""
+    """Unnamed outputs that the caller presumably feeds back, each with its input."""
 
 
 def find_feedback(function: FuncOp, named: Sequence[Pair], residual: Set[SSAValue]) -> Feedback:
-    """The values of `function` that are fed back, where the caller names the states `named`.
+    """Returns the values of `function` that are fed back; the caller names the states `named`.
 
-    Layers that share their weights along a `residual` stream are no steps: the stream has 16 bits by itself.
+    Layers that share weights along a `residual` stream are not steps: the stream has 16 bits already.
     """
     guessed = [] if named else _gated_states(function)
     pairs, shared = [*named, *guessed], _sharing_weights(function)
@@ -103,19 +103,19 @@ def find_feedback(function: FuncOp, named: Sequence[Pair], residual: Set[SSAValu
     return Feedback(_of_one_type(function, found), guessed)
 
 
-# --- What is computed from what ---------------------------------------------------------------------------------------
+# --- Data flow --------------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class _Flow:
-    """Which values of a function are computed from which others.
+    """The data flow of a function: which values are computed from which others.
 
-    An `is_exact` flow leaves out integers and conditions: they pass on no part of an error.
+    An `is_exact` flow leaves out integers and conditions, which do not propagate small errors.
     """
 
     function: FuncOp
     edges: Sequence[Pair]
-    """What the operations of regions hand on, and the states of the caller."""
+    """The pairs of values that regions pass on, and the states of the caller."""
 
     is_exact: bool
     _after: dict[SSAValue, list[SSAValue]] = field(default_factory=lambda: defaultdict(list), init=False)
@@ -151,11 +151,11 @@ class _Flow:
         return found
 
     def before(self, values: Iterable[SSAValue]) -> set[SSAValue]:
-        """`values`, and all from which they are computed."""
+        """Returns `values` and all values from which they are computed."""
         return self._reached(values, self._before)
 
     def cycles(self) -> list[Set[SSAValue]]:
-        """The sets of values that are computed from each other; only `edges` close cycles."""
+        """Returns the sets of values that are computed from each other; only `edges` close cycles."""
         return list(self._closed_by(self.edges))
 
     def _closed_by(self, edges: Iterable[Pair]) -> Iterator[Set[SSAValue]]:
@@ -168,9 +168,10 @@ class _Flow:
                     yield cycle
 
     def unrolled(self, shared: Sequence[Sequence[Operation]]) -> list[Set[SSAValue]]:
-        """The cycles that close where products with the same weights are one, those of layers among them.
+        """Returns the cycles that result if contractions with the same weights are identified, including those of
+        layers.
 
-        A cycle in which a product has weights of its own is none: layers that share a filter are no steps.
+        A cycle that contains a contraction with unshared weights is excluded: layers that share a filter are not steps.
         """
         chains = [chain for products in shared if len(chain := self._behind(products)) >= _STEPS]
         closing = [(chain[-1].results[0], chain[0].results[0]) for chain in chains]
@@ -184,7 +185,7 @@ class _Flow:
         return [cycle for cycle in found if all(op in repeated for op in _makers(cycle) if _weights(op) is not None)]
 
     def _behind(self, products: Sequence[Operation]) -> list[Operation]:
-        """The first of `products` and those that depend on it."""
+        """Returns the first of `products` and those that depend on it."""
         first, *others = products
         reached = self._reached(first.results, self._after)
         return [first, *(op for op in others if not reached.isdisjoint(op.results))]
@@ -198,7 +199,7 @@ def _makers(values: Iterable[SSAValue]) -> set[Operation]:
 
 
 def _weights(op: Operation) -> SSAValue | None:
-    """The constant weights of a product, `None` for any other operation."""
+    """Returns the constant weights of a contraction, or `None` for any other operation."""
     if not isinstance(op, MultipliesAndAdds) or not isinstance(op, Quantizable) or len(op.results) != 1:
         return None
     weights = (op.operands[place] for place, slot in slots_of(op).items() if slot is Slot.WEIGHT)
@@ -206,7 +207,8 @@ def _weights(op: Operation) -> SSAValue | None:
 
 
 def _sharing_weights(function: FuncOp) -> list[list[Operation]]:
-    """The products outside of regions, grouped by their weights, in order: those of which enough have the same."""
+    """Returns the contractions outside of regions grouped by equal weights, in program order; groups of fewer than
+    `_STEPS` are dropped."""
     by_value: dict[tuple[Hashable, SSAValue], list[Operation]] = defaultdict(list)
     for op in function.body.block.ops:
         if (weights := _weights(op)) is not None:
@@ -226,7 +228,7 @@ def _sharing_weights(function: FuncOp) -> list[list[Operation]]:
 
 
 def _is_layer(cycle: Set[SSAValue]) -> bool:
-    """Whether `cycle` is inside of one recurrent layer: no step of it gives a result of a layer."""
+    """Returns True if `cycle` lies inside one recurrent layer, without any operation that produces a layer's result."""
     makers = _makers(cycle)
     roles = [origins_of(op) for op in makers if _weights(op) is not None]
     is_of_layers = all(any(origin.role.endswith(f"/{RECURRENCE}") for origin in origins) for origins in roles)
@@ -234,9 +236,11 @@ def _is_layer(cycle: Set[SSAValue]) -> bool:
 
 
 def _gated_states(function: FuncOp) -> list[Pair]:
-    """The outputs that a gate mixes with an input of their shape; if there are some, the other states beside them.
+    """Returns the outputs that a gate mixes with an input of their shape, and the other states if there are any of
+    these.
 
-    Those are outputs that have the shape of an input that only products read, as the hidden state of an LSTM.
+    The other states are outputs with the shape of an input that only contractions read, such as the hidden state of an
+    LSTM.
     """
     inputs = [value for value in function.body.block.args if is_f32(value)]
     outputs = [value for value in _returned(function) if is_f32(value)]
@@ -253,7 +257,7 @@ def _gated_states(function: FuncOp) -> list[Pair]:
 
 
 def _is_mixed(argument: SSAValue, given: SSAValue) -> bool:
-    """Whether `given` is a sum of `argument`, times a gate, and of something else, moved or not in between."""
+    """Returns True if `given` is `argument` times a gate plus another value, with moves allowed in between."""
     todo, seen = [(argument, False, False)], set[tuple[SSAValue, bool, bool]]()
     while todo:
         entry = value, is_gated, is_summed = todo.pop()
@@ -263,7 +267,7 @@ def _is_mixed(argument: SSAValue, given: SSAValue) -> bool:
         if value is given and is_summed:
             return True
         for op in {use.operation for use in value.uses}:
-            if not isinstance(op, Quantizable) or is_repeated(op):  # a layer walks through a sequence by itself
+            if not isinstance(op, Quantizable) or is_repeated(op):  # a layer iterates over a sequence itself
                 continue
             is_sum = isinstance(op, AddOp | SubOp) and len(computed_operands(op)) == 2
             is_gate = isinstance(op, MulOp) and any(other is not value and _is_gate(other) for other in op.operands)
@@ -273,7 +277,7 @@ def _is_mixed(argument: SSAValue, given: SSAValue) -> bool:
 
 
 def _is_gate(value: SSAValue) -> bool:
-    """Whether `value` lies between 0 and 1 by what computes it: a sigmoid, or what it leaves of 1."""
+    """Returns True if `value` lies in [0, 1] by its producer: a sigmoid, or a constant minus a sigmoid."""
     op = value.owner
     if isinstance(op, SubOp):
         return constant_array(op.lhs) is not None and _is_gate(op.rhs)
@@ -284,7 +288,7 @@ def _is_gate(value: SSAValue) -> bool:
 
 
 def _is_beside(argument: SSAValue, _: SSAValue) -> bool:
-    """Whether only products read `argument`, moved or not in between."""
+    """Returns True if only contractions read `argument`, with moves allowed in between."""
     users = {use.operation for use in argument.uses}
     return bool(users) and all(
         _weights(op) is not None
@@ -297,11 +301,11 @@ def _is_beside(argument: SSAValue, _: SSAValue) -> bool:
     )
 
 
-# --- What is rounded there --------------------------------------------------------------------------------------------
+# --- Which values are rounded -----------------------------------------------------------------------------------------
 
 
 def _rounding(cycles: Iterable[Set[SSAValue]]) -> set[Operation]:
-    """The operations that compute the floats of those `cycles` in which something is rounded."""
+    """Returns the operations that compute the floats of those `cycles` in which at least one value is rounded."""
     found = set[Operation]()
     for cycle in cycles:
         makers = {op for op in _makers(filter(is_float, cycle)) if isinstance(op, Quantizable)}
@@ -311,7 +315,7 @@ def _rounding(cycles: Iterable[Set[SSAValue]]) -> set[Operation]:
 
 
 def _picking(cycles: Iterable[Set[SSAValue]]) -> set[SSAValue]:
-    """The floats of `cycles` that an operation turns into integers or conditions of the same cycle."""
+    """Returns the floats of `cycles` that an operation turns into integers or conditions of the same cycle."""
     return {
         value
         for cycle in cycles
@@ -322,7 +326,7 @@ def _picking(cycles: Iterable[Set[SSAValue]]) -> set[SSAValue]:
 
 
 def _given_scores(function: FuncOp, states: Set[SSAValue]) -> set[SSAValue]:
-    """The outputs, but for `states`, from which the caller may pick what the next step looks up."""
+    """Returns the outputs, except for `states`, from which the caller may select the indices of the next step."""
     if all(map(is_float, function.body.block.args)):
         return set()
     return {value for value in _returned(function) if is_f32(value) and value not in states}
@@ -334,9 +338,9 @@ def _returned(function: FuncOp) -> Sequence[SSAValue]:
 
 
 def _added(found: Set[Operation], picked: Set[SSAValue]) -> set[Operation]:
-    """The operations whose results are added up to what `found` computes, or to what is `picked`.
+    """Returns the operations whose results are added to those of `found`, or to the values in `picked`.
 
-    What a sum adds is as fine as the sum. Rows of a constant table are not rounded again in each step.
+    An addend needs the precision of the sum. Rows of a constant table are not rounded again in each step.
     """
     summing = [op for op in found if isinstance(op, Quantizable) and is_passed_on(op)]
     todo, more = [*picked, *(value for op in summing for value in computed_operands(op))], set[Operation]()
@@ -349,7 +353,7 @@ def _added(found: Set[Operation], picked: Set[SSAValue]) -> set[Operation]:
 
 
 def _of_one_type(function: FuncOp, found: Set[Operation]) -> set[Operation]:
-    """`found`, and the operations whose results have one type with theirs, such as what a loop begins with."""
+    """Returns `found` and the operations whose results share a type with theirs, such as initial values of loops."""
     groups = Groups()
     for op in function.walk():
         for given, taken in together(op):
@@ -365,9 +369,9 @@ def _of_one_type(function: FuncOp, found: Set[Operation]) -> set[Operation]:
 
 
 def slow_gates(function: FuncOp) -> Set[Operation]:
-    """The operations of the gates of recurrent layers that keep a state over many steps, which 8 bits would lose.
+    """Returns the gate operations of recurrent layers that keep a state over more steps than 8 bits preserve.
 
-    All gates of such a layer are among them, as all are added up in its state; operands of products are not.
+    All gates of such a layer are included, as the state accumulates all of them; operands of contractions are not.
     """
     gates: dict[Hashable, list[SSAValue]] = defaultdict(list)
     parts: dict[Hashable, list[Operation]] = defaultdict(list)
@@ -381,7 +385,7 @@ def slow_gates(function: FuncOp) -> Set[Operation]:
 
 
 def _parts_of_layers(op: Operation) -> Iterator[tuple[Hashable, str]]:
-    """The layers and directions that `op` is a part of, each with its role there, such as `forget_gate/sum`."""
+    """Yields the layers and directions that `op` is a part of, each with the role, such as `forget_gate/sum`."""
     for origin in origins_of(op):
         *outer, group, part = ("", *origin.role.split("/")) if "/" in origin.role else ("", "", "")
         if group:
@@ -389,15 +393,15 @@ def _parts_of_layers(op: Operation) -> Iterator[tuple[Hashable, str]]:
 
 
 def _is_multiplied(op: Operation) -> bool:
-    """True if a product reads a result of `op`: 16-bit data would make it slower."""
+    """Returns True if a contraction reads a result of `op`: 16-bit data would make it slower."""
     return any(isinstance(use.operation, MultipliesAndAdds) for result in op.results for use in result.uses)
 
 
-# A gate of g keeps a state for n = 1 / (1 - g) steps, or to the end of the sequence. An error e of the gate in each of
-# them changes what is kept by the factor (1 + e / g)^n, so that the relative error is about e * n.
+# A gate of g keeps a state for n = 1 / (1 - g) steps, or to the end of the sequence. An error e of the gate in each
+# step scales the kept state by (1 + e / g)^n, so the relative error is about e * n.
 def _lost_by_gate(values: Sequence[SSAValue]) -> float:
-    """The mean square of the relative error of a state whose gate, of all steps, is rounded to 8 bits."""
-    steps = len(values) if len(values) > EXCERPT else math.inf  # a caller may go on after a single step
+    """Returns the mean square of the relative error of a state whose gate is rounded to 8 bits in all steps."""
+    steps = len(values) if len(values) > EXCERPT else math.inf  # a caller may continue after a single step
     lost = [0.0]
     for value in values:
         seen = observed(value)

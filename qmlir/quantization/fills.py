@@ -1,13 +1,13 @@
-"""Fill values of masks: constants far outside the other numbers of a tensor, wherever the tensor goes.
+"""Fill values of masks: constants far outside the other elements of a tensor, followed through the function.
 
-A model that excludes elements writes a constant over them, or adds one: -1e4, -1e9, -65504, the lowest f32, or +1e9
-for a cost. What reads the tensor compares, and never picks those elements. One scale for the fill and for the other
-numbers leaves the others a handful of codes, or one. So operations that hold both compute in float, as those on
-infinities do. A softmax takes its mask as an operand and needs none of this (see `masks`).
+A model that excludes elements overwrites them with a constant or adds one to them: -1e4, -1e9, -65504, the lowest f32,
+or +1e9 for a cost. The readers of the tensor compare its elements and never select these. One scale for the fill and
+the other elements leaves the others a handful of codes, or a single one. So operations that hold both compute in float,
+as operations on infinities do. A softmax takes its mask as an operand and needs none of this (see `masks`).
 
-Where a fill comes from is proven: a constant, a number chosen by a condition, or a value that only had two numbers in
-all samples. How far it lies from the others follows from their recorded ranges, and after an operation that computes
-something new, from its histogram: its values have a gap.
+The source of a fill is proven: a constant, a number selected by a condition, or a value that had only two distinct
+elements in all samples. Its distance from the other elements follows from their recorded ranges or, after an operation
+that computes new values, from a gap in the histogram.
 """
 
 import math
@@ -38,39 +38,40 @@ from qmlir.quantization.profiles.statistics import observed
 from qmlir.quantization.retyping import is_f32, slots_of
 
 FAR = 4.0
-"""A number of a mask is a fill from this many times the largest other number on: 8 bits lose 8 dB there."""
+"""An element of a mask is a fill if its magnitude is more than this factor times the largest other one: 8 bits lose 8
+dB there."""
 
 FAR_REPEATED = 16.0
-"""The same for one of many numbers that several elements share, and for the gap in a histogram."""
+"""This factor for one of many distinct elements that several positions share, and for the gap in a histogram."""
 
 FAR_ONCE = 1024.0
-"""The same for a number that one element of a constant table has, such as one of a CRF's transitions."""
+"""This factor for an element that occurs once in a constant table, such as a transition of a CRF."""
 
 _FEW = 8
-"""How many numbers a value may have that is a mask by itself."""
+"""The largest number of distinct elements of a value that is itself a mask."""
 
 _REPEATED = 16
-"""How many elements are needed to prove by statistics that they have one number or two in common."""
+"""The number of elements needed to prove by statistics that all of them are one or two distinct numbers."""
 
 _LARGEST = 1 << 20
-"""How many elements a constant has at most to be searched for a fill: scores of 1024 by 1024 transitions."""
+"""The largest number of elements of a constant that is searched for a fill: 1024 by 1024 transition scores."""
 
 _RESHAPED = (ReshapeOp, TransposeOp, AxesOp, ExpandOp, TileOp)
-"""Operations whose results have exactly the numbers of their operands."""
+"""Operations whose results have exactly the elements of their operands."""
 
 _NUMBERED = (CastOp, WhereOp, NegOp, AddOp, SubOp, MulOp, *_RESHAPED)
-"""Operations whose results have few numbers if their operands have."""
+"""Operations whose results have few distinct elements if their operands do."""
 
 
 @dataclass(frozen=True)
 class Fill:
-    """The known magnitudes of a value with a fill: of the fill, and of the other numbers."""
+    """The known magnitudes of a value that contains a fill."""
 
     others: float
-    """The largest magnitude of the numbers that are not fills."""
+    """The largest magnitude of the elements that are not fills."""
 
     fill: float
-    """The fill of the smallest magnitude."""
+    """The fill with the smallest magnitude."""
 
     @property
     def reason(self) -> str:
@@ -79,9 +80,9 @@ class Fill:
 
 
 def _split(numbers: Iterable[float], others: float, far: float) -> Fill | None:
-    """The first of `numbers` whose magnitude is more than `far` times `others` and all before it.
+    """Returns the first of `numbers` whose magnitude is more than `far` times `others` and all smaller ones.
 
-    The last one if nothing is known of the others (0): the smallest of them may be far apart, too.
+    Returns the last such number if nothing is known of the others (0): the smallest ones may also be far apart.
     """
     found: Fill | None = None
     is_known = others > 0
@@ -95,7 +96,8 @@ def _split(numbers: Iterable[float], others: float, far: float) -> Fill | None:
 
 
 def _occupied(seen: Statistics) -> F64:
-    """The number of each occupied bin that is the farthest from 0: of those at 0, which are one to a gap, the edge."""
+    """Returns the element of each occupied bin that is the farthest from 0; for the bins at 0, which count as one, the
+    width."""
     edges, occupied = seen.histogram.edges, np.flatnonzero(seen.histogram.counts)
     low, high = edges[occupied], edges[occupied + 1]
     ends = np.clip(np.where(low < 0, low, high), seen.minimum, seen.maximum)
@@ -103,7 +105,7 @@ def _occupied(seen: Statistics) -> F64:
 
 
 def _ends(seen: Statistics) -> tuple[float, ...] | None:
-    """The one or two numbers that all values were; `None` if there were others.
+    """Returns the one or two numbers that all elements of a value were; `None` if there were others.
 
     No term of the sum of (v - low) (v - high) is above 0, so the sum is 0 only if each term is. It is exact.
     """
@@ -116,7 +118,10 @@ def _ends(seen: Statistics) -> tuple[float, ...] | None:
 
 
 def _few_of(array: Array) -> tuple[float, ...] | None:
-    """The finite numbers of a constant, `None` where there are none or many: the bias of a few channels has many."""
+    """Returns the distinct finite elements of a constant, or `None` if there are none or many.
+
+    The bias of a few channels counts as many.
+    """
     if np.unique(array.reshape(-1)[: 4 * _FEW]).size > _FEW:
         return None
     numbers: list[float] = np.unique(array[np.isfinite(array)]).tolist()
@@ -125,12 +130,13 @@ def _few_of(array: Array) -> tuple[float, ...] | None:
 
 @dataclass
 class Fills:
-    """Which values of a function have fills, and which operations stay in float because of them."""
+    """The values of a function that contain fills, and the operations that stay in float because of them."""
 
     function: FuncOp
     of: dict[SSAValue, Fill] = field(default_factory=dict[SSAValue, Fill], init=False)
     reasons: dict[Operation, str] = field(default_factory=dict[Operation, str], init=False)
-    """The operations that have a value with a fill, or that only compute such a mask; with why they stay in float."""
+    """The operations that hold a value with a fill, or only compute such a mask, with the reason why they stay in
+    float."""
 
     _numbers: dict[SSAValue, tuple[float, ...] | None] = field(
         default_factory=dict[SSAValue, "tuple[float, ...] | None"], init=False
@@ -141,7 +147,7 @@ class Fills:
             if is_f32(value) and (found := self._given(value)) is not None:
                 self.of[value] = found
         known = -1
-        while known != len(self.of):  # what a loop carries is known behind its end
+        while known != len(self.of):  # the end of a loop body determines what its iterations carry
             known = len(self.of)
             for op in self.function.walk():
                 self._visit(op)
@@ -156,7 +162,7 @@ class Fills:
                 self.of.update((each, self.of.get(each, found)) for each in values if constant_array(each) is None)
         if not isinstance(op, Quantizable):
             return
-        if isinstance(op, _NUMBERED):  # operands before results, however long the chain is
+        if isinstance(op, _NUMBERED):  # operands before results, so that long chains do not recurse
             self.numbers(op.results[0])
         carried = next((self.of[each] for each in op.operands if each in self.of), None)
         made = self._made(op)
@@ -168,7 +174,7 @@ class Fills:
         if fill is not None:
             self.reasons.setdefault(op, fill.reason)
 
-    # What only computes the mask, too: in 8 bits 3e38 may become infinity.
+    # Operations that only compute the mask also stay in float: in 8 bits, 3e38 may become infinity.
     def _visit_mask(self, op: Operation) -> None:
         if not isinstance(op, Quantizable) or isinstance(op, MultipliesAndAdds | ConstantOp) or op in self.reasons:
             return
@@ -176,12 +182,12 @@ class Fills:
         if users and all(user in self.reasons for user in users) and all(map(self.numbers, op.results)):
             self.reasons[op] = FloatCause.FAR_FILL_MASK.reason()
 
-    # --- What a value may be ------------------------------------------------------------------------------------------
+    # --- Which elements a value can have ------------------------------------------------------------------------------
 
     def numbers(self, value: SSAValue) -> tuple[float, ...] | None:
-        """The few numbers that all elements of `value` are, of a mask or a constant; `None` for any other value."""
+        """Returns the few distinct elements of a mask or a constant; `None` for any other value."""
         if value not in self._numbers:
-            self._numbers[value] = None  # what a loop carries is no mask by what the loop makes of it
+            self._numbers[value] = None  # a loop-carried value is not a mask because of the loop body alone
             found = self._few(value)
             self._numbers[value] = found if found is not None and len(found) <= _FEW else None
         return self._numbers[value]
@@ -235,7 +241,7 @@ class Fills:
         return tuple(found[np.isfinite(found)].tolist())
 
     def _reach(self, value: SSAValue) -> float:
-        """The largest magnitude that `value` has, but for its fills."""
+        """Returns the largest magnitude of `value`, except for its fills."""
         array, seen = constant_array(value), observed(value)
         if value in self.of:
             return self.of[value].others
@@ -243,20 +249,21 @@ class Fills:
             return float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
         if seen is None:
             return 0.0
-        own = seen.statistics  # the range of what a loop carries is that of what it begins with, too
+        own = seen.statistics  # the range of a loop-carried value includes its initial value
         ends = (seen.minimum, seen.maximum) if own is None or not own.count else (own.minimum, own.maximum)
         return max(map(abs, ends))
 
     # --- Where fills come from ----------------------------------------------------------------------------------------
 
     def _begun(self, given: Sequence[HandedOn]) -> Fill | None:
-        """The fill of a constant that a loop begins with, or that a branch gives, beside what is computed for it."""
+        """Returns the fill of a constant that initializes a loop or is yielded by a branch alongside computed
+        values."""
         masks = [number for each in given for number in self.numbers(each.given) or ()]
         near = [self._near(each.given, masks) for each in given if self.numbers(each.given) is None]
         return _split(masks, max(near, default=0.0), FAR)
 
     def _near(self, value: SSAValue, masks: Sequence[float]) -> float:
-        """The largest magnitude of `value`, but for what lies about one of `masks`, far from all others."""
+        """Returns the largest magnitude of `value`, except for elements near one of `masks` and far from all others."""
         seen = observed(value)
         if value in self.of or seen is None or seen.statistics is None or not seen.statistics.count:
             return self._reach(value)
@@ -266,7 +273,7 @@ class Fills:
 
     @staticmethod
     def _given(value: SSAValue) -> Fill | None:
-        """The fill of an argument: one number far from the others, which many elements were."""
+        """Returns the fill of an argument: one number far from the others that many elements have."""
         seen = observed(value)
         statistics = None if seen is None else seen.statistics
         if statistics is None or not statistics.count or any(statistics.infinities):
@@ -281,18 +288,19 @@ class Fills:
         return found if is_one and number >= _REPEATED else None
 
     def _made(self, op: Quantizable) -> Fill | None:
-        """The fill that `op` writes among the numbers of its operands, or adds to some of them."""
+        """Returns the fill that `op` writes among the elements of its operands, or adds to some of them."""
         data = [op.operands[place] for place, slot in slots_of(op).items() if slot is not Slot.WEIGHT]
         data = [value for value in data if is_f32(value)]
         if isinstance(op, AddOp | SubOp) or (isinstance(op, ScatteringOp) and op.reduction.data == "add"):
-            pairs = permutations(data) if len(data) == 2 else ()  # not the sums of integers
+            pairs = permutations(data) if len(data) == 2 else ()  # no sums of integers
             return next((found for value, mask in pairs if (found := self._added(value, mask)) is not None), None)
         if op.quantization_slots().shares_parameters:
             return self._joined(data) if len(data) > 1 else next(filter(None, map(self._in_constant, data)), None)
         return None
 
     def _added(self, value: SSAValue, mask: SSAValue) -> Fill | None:
-        """The fill that `mask` adds to some elements of `value`: one that is added to all only shifts them."""
+        """Returns the fill that `mask` adds to some elements of `value`; a number added to all of them only shifts
+        them."""
         few, others = self.numbers(mask), self._reach(value)
         if self.numbers(value) is not None or not others:
             return None
@@ -305,7 +313,7 @@ class Fills:
         return _split(few, others, FAR) if min(map(abs, few)) <= FAR * others else None
 
     def _joined(self, data: Sequence[SSAValue]) -> Fill | None:
-        """The fill that is put beside other numbers."""
+        """Returns the fill of an operand that `op` joins with the others."""
         masks = [few for value in data if (few := self.numbers(value)) is not None]
         rest = [value for value in data if self.numbers(value) is None]
         computed = [value for value in rest if constant_array(value) is None]
@@ -316,9 +324,10 @@ class Fills:
 
     @staticmethod
     def _in_constant(value: SSAValue, others: float = 0.0) -> Fill | None:
-        """The fill of a constant of many numbers, used beside numbers up to `others`.
+        """Returns the fill of a constant of many elements, used together with values of a magnitude up to `others`.
 
-        It is one number, but for what the other numbers differ by. One element of a vector is the outlier of a bias.
+        The fill is one number, up to the differences of the other elements. A single far element of a vector is an
+        outlier of a bias, not a fill.
         """
         array = constant_array(value)
         if array is None or not 0 < array.size <= _LARGEST or not np.abs(array).max() > FAR_REPEATED * others:
@@ -336,10 +345,10 @@ class Fills:
                 return found
         return None
 
-    # --- Where they go ------------------------------------------------------------------------------------------------
+    # --- How fills propagate ------------------------------------------------------------------------------------------
 
     def _behind(self, op: Quantizable, result: SSAValue, carried: Fill) -> Fill | None:
-        """The fill of a result of `op`, one of whose operands has the fill `carried`."""
+        """Returns the fill of a result of `op`, one of whose operands has the fill `carried`."""
         if isinstance(op, _RESHAPED):
             return carried
         seen = observed(result)

@@ -1,4 +1,4 @@
-"""A softmax whose input is masked becomes one with a mask, where what the mask excludes is 0 to f32."""
+"""Masked softmax: moves the mask from the input to an operand if the masked probabilities are 0 to f32."""
 
 import math
 from collections.abc import Collection
@@ -25,19 +25,19 @@ from qmlir.ir.provenance import describe, origins_of, set_origins, set_tensor_na
 from qmlir.quantization.masks import SURE, WEAKEST, MaskReader, ScoreMask, Scores
 
 LONGEST_ROW = 1 << 16
-"""Elements of a row whose length is open."""
+"""The row length assumed for a dynamic length."""
 
 
 @dataclass(frozen=True)
 class MaskedSoftmax:
-    """A softmax with its mask, to take the place of one whose input is masked."""
+    """A softmax with a mask operand that replaces a softmax with a masked input."""
 
     reader: MaskReader
     composite: SoftmaxOp
     masks: tuple[ScoreMask, ...]
 
     def replace(self) -> None:
-        """Put it in its place, and what it needs before it."""
+        """Replaces the original softmax, and inserts the operations that compute the mask."""
         old = self.reader.softmax
         block = old.parent
         assert block is not None
@@ -51,7 +51,7 @@ class MaskedSoftmax:
         _drop_guards(self.composite, masked, keeps)
 
     def text(self) -> str:
-        """What masks it."""
+        """Returns a message that names the masks."""
         names = dict.fromkeys(_named(each.source) for each in self.masks)
         fill = self.composite.fill
         what = "have probability 0" if fill is None else f"get {fill.value.data:g} in the softmax"
@@ -68,13 +68,13 @@ def _named(value: SSAValue) -> str:
 
 @dataclass(frozen=True)
 class Refused:
-    """Why what masks an input stays a number."""
+    """The reason why a mask in the input of a softmax stays data."""
 
     reason: str
 
 
 def recognized(op: SoftmaxOp) -> MaskedSoftmax | Refused | None:
-    """The softmax with a mask that `op` is; why it is none where something masks it; `None` where nothing does."""
+    """Returns the masked form of `op`, the reason if its mask stays data, or `None` if the input is not masked."""
     if not isinstance(plain_type(element_of(op.input)), Float32Type) or op.requantize is not None:
         return None
     reader = MaskReader(op)
@@ -120,19 +120,19 @@ def _with_mask(reader: MaskReader, found: Scores) -> MaskedSoftmax | Refused | N
     return MaskedSoftmax(reader, made, found.masks)
 
 
-# A masked element has at most the probability e^(fill + its score - the largest score that takes part), and the scores
-# of a row differ by no more than their range. Of n elements all together have n times as much.
+# A masked element has a probability of at most e^(fill + its score - the largest score that takes part), and the scores
+# of a row differ by at most their range. For n masked elements the bound is n times as large.
 def _is_negligible(exponent: float, row: int) -> bool:
     return exponent <= WEAKEST - math.log(max(row, 1))
 
 
-# --- What guards against rows that are masked as a whole --------------------------------------------------------------
+# --- Guards against fully masked rows ---------------------------------------------------------------------------------
 
 
 def _drop_guards(softmax: SoftmaxOp, masked: Collection[SSAValue], keeps: Collection[SSAValue | None]) -> None:
-    """Rows that minus infinity masks as a whole are 0 already, alone or with others: what makes their NaN to 0 goes.
+    """Erases operations that replace the NaN of fully masked rows by 0: the masked softmax already returns 0 there.
 
-    `masked` are scores and masks, `keeps` say where elements take part.
+    `masked` holds scores and masks, `keeps` the conditions under which elements take part.
     """
     for use in list(softmax.result.uses):
         guard = use.operation
@@ -152,7 +152,7 @@ def _is_nan(condition: SSAValue, value: SSAValue) -> bool:
 
 
 def _is_minus_infinity(condition: SSAValue) -> SSAValue | None:
-    """What a condition compares with minus infinity."""
+    """Returns the value that a condition compares with minus infinity, or `None` for another condition."""
     op = giver(condition)
     if isinstance(op, IsInfOp):
         return op.input
@@ -160,12 +160,13 @@ def _is_minus_infinity(condition: SSAValue) -> SSAValue | None:
     return op.operands[0] if op is not None and array is not None and np.isneginf(array).all() else None
 
 
-# A finite number never is minus infinity, and where minus infinity masks, the row of the softmax is 0. So it does not
-# matter which of them masks, as long as the condition is about what masks.
+# A finite number is never minus infinity, and a row of the softmax that minus infinity masks entirely is 0. So it does
+# not matter which value of the chain the condition tests.
 def _is_all_masked(
     condition: SSAValue, softmax: SoftmaxOp, masked: Collection[SSAValue], keeps: Collection[SSAValue | None]
 ) -> bool:
-    """Whether a condition holds for the rows all of whose elements are minus infinity: it changes no row."""
+    """Returns True if a condition holds exactly for rows whose elements are all minus infinity, so that the guard is
+    redundant."""
     op = giver(condition)
     if isinstance(op, CastOp):  # all(x == -inf)
         reduced, value = giver(op.input), None
@@ -191,13 +192,13 @@ def _reduces_rows(op: ReduceOp, softmax: SoftmaxOp) -> bool:
     return op.keeps_axes and op.reduced_axes(rank) == (axis - len(shape_of(softmax.input)) + rank,)
 
 
-# --- What only computes masks -----------------------------------------------------------------------------------------
+# --- Operations that only compute masks -------------------------------------------------------------------------------
 
 
 def mask_arithmetic(function: FuncOp) -> set[Operation]:
-    """The operations that nothing but masks come of: comparisons, and the numbers that they compare.
+    """Returns the operations used only to compute masks: comparisons, and the values that they compare.
 
-    In 8 bits 1 beside the lowest float is 0; and a mask is small beside the scores that it masks.
+    In 8 bits, 1 next to the lowest float is 0, and a mask is small next to the scores that it masks.
     """
     found: set[Operation] = set()
     for op in reversed(list(function.walk())):

@@ -1,12 +1,12 @@
-"""Masks: values that only select which elements of a softmax take part, however a model writes them.
+"""Masks: values that only select which elements of a softmax take part, in any of the forms that models use.
 
-A mask is added to the scores (0 where an element takes part, something hugely negative elsewhere), or replaces them
-(`Where(keep, scores, fill)`). As a number it would be part of the range of the scores, and one step of 8 bits would be
-larger than all differences between them. What it does is exact: an element takes part, or its probability is 0.
+A mask is added to the scores (0 for an element that takes part, a large negative number for the others), or replaces
+them (`Where(keep, scores, fill)`). As data, it would widen the range of the scores so much that one 8-bit step exceeds
+all differences between them. As a selection it is exact: an element takes part, or its probability is 0.
 
-A value is a mask by proof (constants, conditions, `1 - m` of a Boolean `m`), or by the recorded statistics: all values
-are 0, or lie below a gap. Zeros are counted, and the sum of equal values is exact, so statistics prove what the samples
-had.
+A value is a mask by proof (constants, conditions, `1 - m` of a Boolean `m`), or by the recorded statistics: each
+element is 0 or lies below a gap. Zeros are counted and the sum of equal values is exact, so the statistics prove this
+for all samples.
 """
 
 import math
@@ -51,29 +51,30 @@ from qmlir.quantization.profiles.statistics import observed
 from qmlir.text.elements import dense_dtype
 
 NEGLIGIBLE = 2.0**-24
-"""What is masked is 0 to f32 if all of a row together has at most this probability: half a unit in the last place of 1.
-"""
+"""Masked elements are 0 to f32 if all masked elements of a row together have at most this probability: half a unit in
+the last place of 1."""
 
 WEAKEST = math.log(NEGLIGIBLE)
-"""What adds more than this where it is not 0 is a number like others: a bias by position."""
+"""A value with nonzero elements above this is data, such as a positional bias, not a mask."""
 
 _UNSEEN = -64.0
-"""Where no number above this was seen to mask, half of it and below masks."""
+"""The bound below which an element masks if no masking element was observed above it; half of it is the threshold."""
 
 SURE = -1e4
-"""Where no range of the scores is known, what masks is at most this: no exporter writes a smaller number for it."""
+"""The largest fill that masks if the range of the scores is unknown: no exporter writes a weaker one."""
 
 _MOST_KNOWN = 1 << 20
-"""Elements of a mask that is computed from constants: those of 1024 queries and keys."""
+"""The largest number of elements of a mask that is computed from constants: 1024 queries times 1024 keys."""
 
 _DEPTH = 24
-"""How many operations above the softmax are read."""
+"""The largest depth of constant expressions that are evaluated."""
 
 _MOVED = (ReshapeOp, TransposeOp, AxesOp, SliceOp, ExpandOp, TileOp, GatherOp)
-"""Operations that move a mask as they move numbers; the data is the first operand."""
+"""Operations that move a mask as they move data; the data is the first operand."""
 
 _RESHAPED = (ReshapeOp, TransposeOp, AxesOp)
-"""Those that may stand between a mask that was added and the softmax: each element of the scores stays one."""
+"""Operations allowed between the addition of a mask and the softmax: they keep the elements of the scores one to
+one."""
 
 
 @dataclass(frozen=True)
@@ -81,28 +82,28 @@ class ScoreMask:
     """A mask of scores."""
 
     keep: SSAValue
-    """Where elements take part, i1."""
+    """Where elements take part, of type i1."""
 
     fill: float
     """The largest number that masks."""
 
     source: SSAValue
-    """The value of the model that masks."""
+    """The masking value of the model."""
 
     addend: float | None = None
-    """The one number that it adds where it masks; `None` where there are several, or it replaces scores."""
+    """The one number that the mask adds to masked elements; `None` if it adds several numbers, or replaces scores."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores as a sum of terms, and what masks it."""
+    """Scores as a sum of terms, with the masks that apply to the sum."""
 
     terms: tuple[SSAValue, ...]
     masks: tuple[ScoreMask, ...] = ()
 
 
 def _largest_below_zero(seen: Statistics) -> float | None:
-    """A bound of all observed values but 0, which lie below it; `None` where some are above 0, or next to it."""
+    """Returns an upper bound of all observed values except 0; `None` if some are above 0 or next to it."""
     histogram = seen.histogram
     places = np.flatnonzero(histogram.counts) + histogram.first
     zeros = int(histogram.counts[-histogram.first]) if (places == 0).any() else 0
@@ -122,13 +123,13 @@ def _statistics(value: SSAValue) -> Statistics | None:
 
 @dataclass
 class MaskReader:
-    """Reads what masks the input of one softmax, and makes the operations that give its mask."""
+    """Finds the masks in the input of one softmax, and builds the operations that compute its mask operand."""
 
     softmax: SoftmaxOp
     made: list[Operation] = field(default_factory=list[Operation])
     _known: dict[SSAValue, Array | None] = field(default_factory=dict[SSAValue, "Array | None"])
 
-    # --- What is made -------------------------------------------------------------------------------------------------
+    # --- Built operations ---------------------------------------------------------------------------------------------
 
     def _add(self, op: NnOp, role: str = "mask") -> SSAValue:
         assign_role(op, origins_of(self.softmax), role)
@@ -136,14 +137,14 @@ class MaskReader:
         return op.results[0]
 
     def discard(self) -> None:
-        """Take apart what was made."""
+        """Erases the built operations."""
         for op in reversed(self.made):
             op.erase(safe_erase=False)
         self.made.clear()
 
     @staticmethod
     def _ranged(value: SSAValue, limits: tuple[float, float] | None) -> SSAValue:
-        """`value` with a range, if it is a number and that is known."""
+        """Returns `value` with the range `limits`, if it is a float and the range is known."""
         element = plain_type(element_of(value))
         if limits is None or not isinstance(element, AnyFloat):
             return value
@@ -168,7 +169,7 @@ class MaskReader:
         return self._add(build(GreaterOp, [value, self._constant(np.array(number, dtype), element)]))
 
     def _moved(self, op: Operation, value: SSAValue, role: str = "mask") -> SSAValue:
-        """`value` moved as `op` moves its first operand, whose shape it is given before."""
+        """Returns `value` moved as `op` moves its first operand, after expanding it to the shape of that operand."""
         shape = shape_of(op.operands[0])
         if shape_of(value) != shape and DYNAMIC_INDEX not in shape:
             value = self._ranged(self._add(build(ExpandOp, [value], {"shape": shape}), role), _range(value))
@@ -183,7 +184,7 @@ class MaskReader:
     # --- Constants ----------------------------------------------------------------------------------------------------
 
     def _array(self, value: SSAValue, depth: int = _DEPTH) -> Array | None:
-        """The elements of what is computed from constants alone."""
+        """Returns the elements of a value that is computed from constants alone; `None` for any other value."""
         if value not in self._known:
             self._known[value] = self._evaluated(value, depth)
         return self._known[value]
@@ -209,7 +210,7 @@ class MaskReader:
         return None if found is None else found[0]
 
     def _numbers(self, value: SSAValue) -> Array | None:
-        """The elements of a constant, wherever they are moved: those of an expansion to an open shape, too."""
+        """Returns the elements of a constant, also if it is moved or expanded to a dynamic shape."""
         while (array := self._array(value)) is None and isinstance(op := giver(value), _MOVED):
             value = op.operands[0]
         return array
@@ -220,10 +221,11 @@ class MaskReader:
             return None
         return float(array.flat[0])
 
-    # --- Numbers that are 0 or 1 --------------------------------------------------------------------------------------
+    # --- Values that are 0 or 1 ---------------------------------------------------------------------------------------
 
     def _bits(self, value: SSAValue) -> SSAValue | None:
-        """Where a value is 1, if it is 0 or 1 everywhere: by what it is computed from, or by its statistics."""
+        """Returns a condition that holds where `value` is 1, if all elements are 0 or 1, by its producers or its
+        statistics."""
         array, op = self._array(value), giver(value)
         if array is not None:
             return self._constant((array == 1).astype(np.int8), i1) if np.isin(array, (0, 1)).all() else None
@@ -246,7 +248,11 @@ class MaskReader:
                 return self._observed_bits(value)
 
     def _observed_bits(self, value: SSAValue) -> SSAValue | None:
-        """Of `0 <= v <= 1` that are not 0, the sum is their number only if each is 1: sums round no f32 near 1 up."""
+        """Returns a condition for a value that was 0 or 1 in all samples.
+
+        If all elements lie in [0, 1], the sum of the nonzero ones equals their number only if each is 1: the sums do
+        not round an f32 near 1 up.
+        """
         seen, op = _statistics(value), giver(value)
         if seen is None or not seen.count or any(seen.infinities) or seen.minimum < 0 or seen.maximum > 1:
             return None
@@ -259,7 +265,7 @@ class MaskReader:
     # --- Masks --------------------------------------------------------------------------------------------------------
 
     def mask(self, value: SSAValue, sign: int = 1) -> ScoreMask | None:
-        """The mask that `value`, times `sign`, is when it is added to scores; `None` where it is none."""
+        """Returns the mask that `sign * value` is when it is added to scores, or `None` if it is not a mask."""
         if kind_of(element_of(value)) is not Kind.FLOAT:
             return None
         array, op = self._array(value), giver(value)
@@ -297,14 +303,15 @@ class MaskReader:
         return ScoreMask(self.both(left.keep, right.keep), max(left.fill, right.fill), source)
 
     def _fill(self, value: SSAValue, sign: int) -> float | None:
-        """The largest element of a constant whose elements all mask."""
+        """Returns the largest element of a constant if all its elements mask."""
         array = self._numbers(value)
         if array is None or not array.size or not (sign * array < 0).all():
             return None
         return float((sign * array).max())
 
     def _choices(self, op: WhereOp, sign: int) -> Iterator[tuple[SSAValue, SSAValue, float]]:
-        """For each side of a choice that masks: where elements take part, the other side, and the number that masks."""
+        """Yields, for each branch of a `where` that masks: the condition to take part, the other branch, and the
+        fill."""
         if (fill := self._fill(op.rhs, sign)) is not None:
             yield op.condition, op.lhs, fill
         if (fill := self._fill(op.lhs, sign)) is not None:
@@ -315,7 +322,7 @@ class MaskReader:
             addends = {self._number(op.lhs), self._number(op.rhs)} - {0.0}
             own = ScoreMask(keep, fill, op.result, fill if len(addends) == 1 and None not in addends else None)
             condition = giver(op.condition)
-            # `m.masked_fill(m.to(bool), lowest)`: what is not filled is 0
+            # `m.masked_fill(m.to(bool), lowest)`: elements that are not filled are 0
             is_filled = taken is op.rhs and isinstance(condition, CastOp) and condition.input is taken
             if is_filled or self._number(taken) == 0:
                 return own
@@ -325,7 +332,7 @@ class MaskReader:
         return None
 
     def _line(self, value: SSAValue) -> tuple[SSAValue, float, float]:
-        """`value` as `factor * x + summand`."""
+        """Returns `x`, `factor` and `summand` such that `value = factor * x + summand`."""
         op = giver(value)
         match op:
             case NegOp():
@@ -351,7 +358,7 @@ class MaskReader:
         return value, 1.0, 0.0
 
     def _line_mask(self, value: SSAValue, sign: int) -> ScoreMask | None:
-        """`(1 - m) * fill`, or `m * fill`, where `m` is 0 or 1."""
+        """Returns the mask `(1 - m) * fill` or `m * fill` for `m` in {0, 1}."""
         x, factor, summand = self._line(value)
         if x is value or not math.isfinite(factor) or not math.isfinite(summand):
             return None
@@ -361,7 +368,10 @@ class MaskReader:
         return ScoreMask(bits, zero, value, zero) if one == 0 else ScoreMask(self._not(bits), one, value, one)
 
     def _observed_mask(self, value: SSAValue) -> ScoreMask | None:
-        """A value that was 0, or below a gap; one that the caller gives, and that was always 0, masks nothing yet."""
+        """Returns the mask for a value whose elements were 0 or below a gap.
+
+        An argument that was 0 in all samples is a mask that has not masked anything yet.
+        """
         seen = _statistics(value)
         bound = None if seen is None else _largest_below_zero(seen)
         if seen is None or bound is None:
@@ -371,7 +381,7 @@ class MaskReader:
             given = op.operands[0]
         if seen.minimum >= 0 and not seen.infinities[0] and not isinstance(given, BlockArgument):
             return None
-        # No value is above 0: those below add up to their number times the minimum only if all equal it.
+        # No value is above 0, so the nonzero ones add up to their number times the minimum only if all equal it.
         others = seen.count - seen.moments.zeros
         is_one = not seen.infinities[0] and seen.moments.total == seen.minimum * others
         addend = seen.minimum if is_one and seen.minimum < 0 else None
@@ -380,7 +390,7 @@ class MaskReader:
     # --- Scores -------------------------------------------------------------------------------------------------------
 
     def scores(self, value: SSAValue) -> Scores:
-        """The terms of `value` that are numbers, and the masks."""
+        """Returns the terms of `value` that are data, and its masks."""
         if (found := self.mask(value)) is not None and found.fill <= WEAKEST:
             return Scores((), (found,))
         op = giver(value)
@@ -422,7 +432,7 @@ class MaskReader:
         return Scores(found.terms, masks)
 
     def _scaled(self, op: NnOp, value: SSAValue, factor: float | None) -> Scores | None:
-        """Scores that are multiplied after they were masked: by a number above 0, masks stay masks."""
+        """Returns scores that are scaled after masking: a positive factor keeps the masks."""
         if factor is None or not 0 < factor < math.inf:
             return None
         found = self.scores(value)
@@ -437,7 +447,7 @@ class MaskReader:
         return Scores((product,), tuple(masks))
 
     def _reshaped(self, op: Operation, inner: Scores) -> Scores | None:
-        """Scores that are moved after they were masked: both move."""
+        """Returns scores that are moved after masking: terms and masks move alike."""
         shape = shape_of(op.operands[0])
         if not inner.masks or not inner.terms or DYNAMIC_INDEX in shape:
             return None
@@ -449,7 +459,7 @@ class MaskReader:
         return Scores((terms,), tuple(masks))
 
     def _cast(self, op: CastOp, inner: Scores) -> Scores | None:
-        """Scores in half precision, which the softmax reads as f32: what is masked is masked in either."""
+        """Returns half-precision scores cast to f32 for the softmax: masked elements are masked in both types."""
         if not inner.masks or not inner.terms:
             return None
         total, element = self.sum_of(inner.terms), plain_type(element_of(op.result))
@@ -457,21 +467,22 @@ class MaskReader:
         return Scores((self._ranged(self._add(cast, "scores"), self.range_of(inner.terms)),), inner.masks)
 
     def range_of(self, terms: Sequence[SSAValue]) -> tuple[float, float] | None:
-        """The range of a sum, by those of its terms."""
+        """Returns the range of a sum from the ranges of its terms; `None` if one is unknown."""
         ranges = [_range(each) for each in terms]
         if any(each is None for each in ranges):
             return None
         return sum(each[0] for each in ranges if each), sum(each[1] for each in ranges if each)
 
     def spread_of(self, terms: Sequence[SSAValue]) -> float | None:
-        """How far a masked score may be above the largest one that takes part, before its mask; or a number for it."""
+        """Returns an upper bound of a masked score, before its mask, minus the largest score that takes part; `None` if
+        unknown."""
         ranges = [_range(each) for each in terms]
         if any(each is None for each in ranges):
             return None
         return sum(max(each[1], 0.0) - each[0] for each in ranges if each)
 
     def sum_of(self, terms: Sequence[SSAValue]) -> SSAValue:
-        """The sum of terms, in the range that it has by those of the terms."""
+        """Returns the sum of terms, with the range that follows from theirs."""
         total = terms[0]
         for place, term in enumerate(terms[1:], 2):
             total = self._ranged(self._add(AddOp(total, term), "scores"), self.range_of(terms[:place]))

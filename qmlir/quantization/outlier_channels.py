@@ -1,9 +1,9 @@
-"""Columns: what matrix products of constant weights sum over, and the range of each.
+"""Outlier channels: the columns that matrix products with constant weights sum over, and the range of each.
 
-Some columns of a transformer are many times larger than the others: a few of what a norm gives, and single ones of what
-is computed from it, up to the next product. One scale for all columns gives the others few codes. A factor on a column
-is divided out of the weights again, and a sum over columns may be computed in two parts, so that each has its scale.
-Columns are recorded where that may be done.
+Some columns in a transformer are many times larger than the others: a few in the result of a norm, and single ones in
+values computed from it, up to the next matrix product. One scale for all columns leaves few codes for the others. Two
+transformations help: a factor on a column, divided out of the weights again, and a sum computed in two parts with
+separate scales. Columns are recorded for values that allow one of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,11 +33,11 @@ from qmlir.quantization.profiles.statistics import was_infinite
 
 
 def weights_of(op: Operation) -> npt.NDArray[np.float32] | None:
-    """The constant weights of a matrix product as `[columns, channels]`; `None` for any other operation."""
+    """Returns the constant weights of a matrix product as `[columns, channels]`; `None` for any other operation."""
     if not isinstance(op, MatMulOp):
         return None
     array = constant_array(unobserved(op.rhs))
-    if is_table(unobserved(op.rhs)):  # what others read as it is
+    if is_table(unobserved(op.rhs)):  # shared with an embedding
         return None
     if array is None or array.ndim != 2 or array.dtype != np.float32:
         return None
@@ -45,13 +45,14 @@ def weights_of(op: Operation) -> npt.NDArray[np.float32] | None:
 
 
 def with_weights(op: MatMulOp, weights: Array) -> ConstantOp:
-    """The constant of other `weights`, `[columns, channels]`, for `op`, with the provenance of its own one."""
+    """Returns a constant with the new `weights`, `[columns, channels]`, for `op`, with the provenance of the old
+    one."""
     stored = np.ascontiguousarray(weights.T if op.is_rhs_transposed else weights, np.float32)
     return constant_like(op.rhs, stored)
 
 
 def constant_like(value: SSAValue, array: Array) -> ConstantOp:
-    """The constant of the elements `array` in the place of the constant `value`."""
+    """Returns a constant with the elements `array` that replaces the constant `value`."""
     owner = unobserved(value).owner
     assert isinstance(owner, ConstantOp)
     made = ConstantOp.of(np.ascontiguousarray(array), TensorType(element_of(owner.result), array.shape))
@@ -61,7 +62,7 @@ def constant_like(value: SSAValue, array: Array) -> ConstantOp:
 
 
 def exchange(op: Operation, place: int, constant: ConstantOp) -> None:
-    """Let `op` read `constant` in the place of another one, which goes where nothing else reads it."""
+    """Makes `op` read `constant` instead of its current operand, which is erased if it becomes unused."""
     old = op.operands[place].owner
     Rewriter.insert_op(constant, InsertPoint.before(op))
     op.operands[place] = constant.result
@@ -69,13 +70,13 @@ def exchange(op: Operation, place: int, constant: ConstantOp) -> None:
 
 
 def erase_unused(op: Operation | Block) -> None:
-    """Erase a constant that nothing reads."""
+    """Erases a constant without uses."""
     if isinstance(op, ConstantOp) and not op.result.uses:
         Rewriter.erase_op(op)
 
 
 def readers(value: SSAValue) -> list[MatMulOp]:
-    """The products with constant weights that sum over the columns of `value`, in order."""
+    """Returns the matrix products with constant weights that sum over the columns of `value`, in order."""
     uses = [use for use in uses_behind_observers(value) if use.index == 0]
     found = {use.operation for use in uses if weights_of(use.operation) is not None}
     blocks = dict.fromkeys(op.parent for op in found)
@@ -83,35 +84,38 @@ def readers(value: SSAValue) -> list[MatMulOp]:
 
 
 def norms_of(function: FuncOp) -> list[Quantizable]:
-    """The norms of rows in `function` whose result is read by products with constant weights."""
+    """Returns the row norms in `function` whose result is read by matrix products with constant weights."""
     norms = [op for op in function.walk() if isinstance(op, Quantizable) and op.quantization_slots().normalizes_rows]
     return [op for op in norms if readers(op.results[0])]
 
 
 @dataclass(frozen=True)
 class Hidden:
-    """What is computed from one input, column by column, up to a product that sums over these columns."""
+    """The operations that compute hidden columns from one input, up to a matrix product that sums over them."""
 
     operations: tuple[NnOp, ...]
-    """In order: products with constant weights, and what is computed elementwise from their results and constants."""
+    """In order: matrix products with constant weights, and elementwise operations on their results and constants."""
 
     last: MatMulOp
-    """The product that sums."""
+    """The matrix product that sums over the columns."""
 
     @property
     def values(self) -> list[SSAValue]:
-        """The values that have the columns."""
+        """The values that have these columns."""
         return [op.results[0] for op in self.operations]
 
 
 def _is_by_column(value: SSAValue, count: int) -> bool:
-    """Whether `value` is a constant with one element for each column, or one for all."""
+    """Returns True if `value` is a constant with one element for each column, or one for all."""
     array = constant_array(unobserved(value))
     return array is not None and (array.size == 1 or (array.size == count and array.shape[-1] == count))
 
 
 def hidden_before(last: MatMulOp) -> Hidden | None:
-    """What the data of `last` is computed from, where all of that has the columns of the data, and no other readers."""
+    """Returns the operations that compute the data of `last`, or `None`.
+
+    They must all have the columns of the data, and no users outside.
+    """
     count, found = shape_of(last.lhs)[-1], set[Operation]()
     todo = [unobserved(last.lhs)]
     while todo:
@@ -136,7 +140,7 @@ def hidden_before(last: MatMulOp) -> Hidden | None:
 
 
 def hidden_of(function: FuncOp) -> Iterator[Hidden]:
-    """What `function` computes column by column from what norms of rows give."""
+    """Yields the groups of operations in `function` that compute hidden columns from the results of row norms."""
     from_norms = {op for norm in norms_of(function) for op in readers(norm.results[0])}
     for op in function.walk():
         found = hidden_before(op) if isinstance(op, MatMulOp) and weights_of(op) is not None else None
@@ -145,14 +149,14 @@ def hidden_of(function: FuncOp) -> Iterator[Hidden]:
 
 
 def recorded_by_column(function: FuncOp) -> set[SSAValue]:
-    """The values of `function` whose columns may be made alike, or parted."""
+    """Returns the values of `function` whose columns can be scaled, or split into two groups."""
     found = {norm.results[0] for norm in norms_of(function)}
     found |= {value for hidden in hidden_of(function) for value in hidden.values}
     return {value for value in found if kind_of(element_of(value)) is Kind.FLOAT}
 
 
 def column_ranges(value: SSAValue) -> tuple[F64, F64] | None:
-    """The smallest and the largest observed number of each column; `None` where they were not recorded."""
+    """Returns the smallest and largest observed element of each column; `None` if these were not recorded."""
     stats = stats_of(value)
     if stats is None or stats.axis.data != len(shape_of(value)) - 1 or was_infinite(value):
         return None
@@ -160,10 +164,10 @@ def column_ranges(value: SSAValue) -> tuple[F64, F64] | None:
 
 
 def range_of(low: F64, high: F64) -> tuple[float, float]:
-    """The range that columns of these ranges have together, as a type has it: with 0."""
+    """Returns the joint range of columns with these ranges, including 0 as a type does."""
     return min(0.0, float(low.min(initial=0.0))), max(0.0, float(high.max(initial=0.0)))
 
 
 def named(ops: Sequence[Operation]) -> str:
-    """The names of operations in messages."""
+    """Returns the names of operations for messages."""
     return ", ".join("+".join(map(str, origins_of(op))) or op.name for op in ops)

@@ -32,15 +32,15 @@ from qmlir.quantization.profiles.statistics import observed, observed_range
 from qmlir.quantization.retyping import is_f32, is_float, slots_of
 from qmlir.quantization.shared_scales import Groups, width
 
-# Residual streams: what many layers add to, each a little, and what their norms read.
+# Residual streams: sums to which many layers add small contributions, and which their norms read.
 #
-# A transformer's stream is a sum that never gets smaller, beside which the addends of one layer are small: in 8 bits
-# they are lost, layer after layer. A norm divides each row by its own spread, so a stream is what goes into a norm
-# of rows through additions, and what the norms of one hand to the next addition.
+# The stream of a transformer is a sum that never shrinks, so the addends of a single layer are small in comparison: in
+# 8 bits they are lost, layer after layer. A norm divides each row by its own spread, so a stream consists of the values
+# that reach a row norm through additions, and the norm results that feed the next addition.
 
 
 def computed_operands(op: Quantizable) -> list[SSAValue]:
-    """The operands of `op` that are computed, not constants."""
+    """Returns the operands of `op` that are computed, not constant."""
     return [
         value
         for value, slot in op.operands_with_slots()
@@ -49,10 +49,10 @@ def computed_operands(op: Quantizable) -> list[SSAValue]:
 
 
 def residual_values(function: FuncOp) -> Set[SSAValue]:
-    """The values of `function` on a residual stream.
+    """Returns the values of `function` on a residual stream.
 
-    Those are the sums that norms of rows read, where they add two values that are computed; what they add, but for
-    sums of products, which are exact before they are added; and what is moved or shifted by a constant in between.
+    These are the sums of two computed values that row norms read; their addends, except for results of contractions,
+    which are exact until they are added; and values that are moved or shifted by a constant in between.
     """
     found: set[SSAValue] = set()
     norms = [op for op in function.walk() if isinstance(op, Quantizable) and op.quantization_slots().normalizes_rows]
@@ -69,18 +69,18 @@ def residual_values(function: FuncOp) -> Set[SSAValue]:
 
 
 def residual_results(function: FuncOp) -> Set[Operation]:
-    """The operations of `function` whose result lies on a residual stream."""
+    """Returns the operations of `function` whose result lies on a residual stream."""
     return {value.owner for value in residual_values(function) if isinstance(value.owner, Operation)}
 
 
 def is_passed_on(op: Quantizable) -> bool:
-    """Whether `op` only adds or moves: what it takes lies on the residual stream that its result lies on."""
+    """Returns True if `op` only adds or moves values, so that its operands lie on the residual stream of its result."""
     slots = op.quantization_slots()
     return slots.takes_accumulators or slots.shares_parameters
 
 
 def _adds_up(value: SSAValue) -> bool:
-    """Whether `value` is a sum of two values that are computed, which a constant may have been added to."""
+    """Returns True if `value` is a sum of two computed values, possibly shifted by a constant."""
     while isinstance(op := value.owner, Quantizable) and is_passed_on(op):
         data = computed_operands(op)
         if op.quantization_slots().takes_accumulators and len(data) > 1:
@@ -91,21 +91,21 @@ def _adds_up(value: SSAValue) -> bool:
     return False
 
 
-# What a root or a logarithm reads: near 0, these tell apart what 8 bits make one code.
+# Operands of roots and logarithms: near 0, these functions distinguish values that share a code in 8 bits.
 #
-# A root that has steps of `R / 2^8` up to `R` reads squares of `(R / 2^8)^2` up to `R^2`: 16 bits, and not fewer,
-# hold what it tells apart. So it is with the magnitude of a spectrum, `sqrt(re^2 + im^2)`, with a variance, and with
-# the logarithm of an energy. What is squared for a root is as fine as the root, which is rounded once more: it has
-# 16 bits, too, and its squares twice as many. Something that is divided by such a root needs it as finely as its
-# operand. Products of values that are never negative, such as the bands of a mel spectrum, cancel nothing: what they
-# sum is as fine.
+# A root with steps of `R / 2^8` up to `R` reads squares of `(R / 2^8)^2` up to `R^2`, which need 16 bits. Examples are
+# the magnitude of a spectrum, `sqrt(re^2 + im^2)`, a variance, and the logarithm of an energy. A value squared for a
+# root needs the precision of the root, which is rounded once more: it also has 16 bits, and its square has 32. A
+# divisor that is such a root needs the precision of its operand. In contractions of nonnegative values, such as the
+# bands of a mel spectrum, nothing cancels, so their operands need the precision of their results.
 
 _LINEAR = (AddOp, SubOp, MaxOp, ClipOp, ReluOp, ReduceSumOp, ReduceMeanOp)
-"""A step of the result is a step of the operands."""
+"""Operations whose result changes in proportion to their operands."""
 
 
 def read_by_roots(function: FuncOp) -> Set[Operation]:
-    """What computes the operands of roots and logarithms in `function`, from products on, and roots that divide."""
+    """Returns the operations that compute operands of roots and logarithms, from contractions on, and roots used as
+    divisors."""
     roots = [op for op in function.walk() if isinstance(op, SqrtOp | LogOp)]
     found: set[Operation] = {op for op in roots if isinstance(op, SqrtOp) and any(_divides(op.result))}
     todo: list[SSAValue] = [op.input for op in roots]
@@ -115,16 +115,16 @@ def read_by_roots(function: FuncOp) -> Set[Operation]:
             continue
         found.add(op)
         operands = computed_operands(op)
-        is_scaled_or_squared = isinstance(op, MulOp | PowOp) and len(set(operands)) == 1  # the root of both is linear
+        is_scaled_or_squared = isinstance(op, MulOp | PowOp) and len(set(operands)) == 1  # the root of either is linear
         if isinstance(op, _LINEAR) or is_passed_on(op) or is_scaled_or_squared or adds_up_positive(op):
             todo += operands
     return found
 
 
 def adds_up_positive(op: Quantizable) -> bool:
-    """Whether `op` sums products of values of which none was negative.
+    """Returns True if `op` sums products of values that were never negative.
 
-    Nothing cancels, so its result tells apart what its data tells apart: the bands of a spectrum.
+    Nothing cancels then, so the result needs the precision of the data, as in the bands of a spectrum.
     """
     return isinstance(op, MultipliesAndAdds) and all(
         (array >= 0).all() if (array := constant_array(op.operands[place])) is not None else _is_positive(place, op)
@@ -139,9 +139,9 @@ def _is_positive(place: int, op: Operation) -> bool:
 
 
 def squares_for_roots(function: FuncOp) -> Set[Operation]:
-    """What squares for a root or a logarithm in `function`, and what adds squares up before it.
+    """Returns the operations that compute squares, or add squares, for a root or a logarithm in `function`.
 
-    Sums along an axis are none of these: codes of 32 bits leave no room for them in 32 bits.
+    Reductions along an axis are excluded: their sums of 32-bit codes would not fit 32 bits.
     """
     rooted, found = read_by_roots(function), set[Operation]()
     for op in function.walk():
@@ -157,12 +157,12 @@ def squares_for_roots(function: FuncOp) -> Set[Operation]:
 
 
 def _is_square(op: Operation, computed: list[SSAValue]) -> bool:
-    """Whether `op` is `x * x`, or a power of `x`."""
+    """Returns True if `op` is `x * x`, or a power of `x`."""
     return isinstance(op, PowOp) or (isinstance(op, MulOp) and len(computed) == 2 and len(set(computed)) == 1)
 
 
 def _divides(value: SSAValue) -> Iterator[bool]:
-    """Whether users divide by `value`, also where it is moved before."""
+    """Yields True for each user that divides by `value`, with moves allowed in between."""
     for use in value.uses:
         user = use.operation
         if isinstance(user, ReciprocalOp) or (isinstance(user, DivOp) and use.index == 1):
@@ -171,20 +171,23 @@ def _divides(value: SSAValue) -> Iterator[bool]:
             yield from _divides(user.results[0])
 
 
-# Scores that 8 bits round too coarsely: what a softmax reads, where its values lie far apart.
+# Scores that 8 bits round too coarsely: operands of a softmax with a wide range.
 #
-# A softmax makes factors of differences: a score that is rounded by `d` changes its probability by the factor `e^d`.
-# So what counts is the scale itself, not how it compares with the range. Attention that is sure has scores from -60
-# to 60, which 8 bits divide in steps of a half: probabilities change by a quarter, in each row.
+# A softmax turns differences into factors: a score that is rounded by `d` changes its probability by the factor `e^d`.
+# So the absolute scale counts, not its ratio to the range. Confident attention has scores from -60 to 60, which 8 bits
+# divide into steps of one half: probabilities change by a quarter, in each row.
 
 COARSEST = 0.25
-"""The largest scale of scores in 8 bits. The first layer of a small GPT has .43: 16 bits there take its perplexity
-from 1.0% to 0.3% above float's, and 16 bits for a layer that has .25 change nothing (`python -m
-benchmarks.perplexity`). In all layers of a text encoder they take 9% of its time, and give its embeddings nothing."""
+"""The largest scale of scores in 8 bits.
+
+The first layer of a small GPT has 0.43: 16 bits there reduce its perplexity from 1.0% to 0.3% above that of the float
+model, and 16 bits for a layer with 0.25 change nothing (`python -m benchmarks.perplexity`). For all layers of a text
+encoder, 16 bits cost 9% of the run time and do not improve its embeddings.
+"""
 
 
 def coarse_scores(function: FuncOp) -> Set[Operation]:
-    """What computes the operand of a softmax in `function`, from the product on, where 8 bits are too coarse for it."""
+    """Returns the operations that compute softmax operands for which 8 bits are too coarse, from the contraction on."""
     found: set[Operation] = set()
     todo = [op.operands[0] for op in function.walk() if isinstance(op, Quantizable) and _is_coarse(op)]
     while todo:
@@ -199,7 +202,7 @@ def coarse_scores(function: FuncOp) -> Set[Operation]:
 
 
 def _is_scaled(op: Operation, computed: int) -> bool:
-    """Whether `op` multiplies one value by a constant, or divides it."""
+    """Returns True if `op` multiplies one computed value by a constant, or divides it."""
     return isinstance(op, MulOp | DivOp) and computed == 1
 
 
@@ -208,32 +211,32 @@ def _is_coarse(op: Quantizable) -> bool:
     return seen is not None and max(seen.maximum, 0.0) - min(seen.minimum, 0.0) > 255 * COARSEST
 
 
-# Values joined of parts that differ much in size: one scale of 8 bits leaves the smaller part few codes.
+# Values joined from parts of very different magnitude: one 8-bit scale leaves the smaller part few codes.
 #
-# What is concatenated has one type, and so has what is cut into parts: the hidden state and the cell of a recurrent
-# layer in one tensor, or the boxes and the scores of a detector. A part that is 16 times smaller than the largest
-# has 16 codes of 256. In 16 bits it has those of 8 bits and more; a product that reads the part alone rounds it to 8
-# bits of its own.
+# The operands and the result of a concatenation share a type, and so do a value and its slices: the hidden state and
+# the cell of a recurrent layer in one tensor, or the boxes and the scores of a detector. A part that is 16 times
+# smaller than the largest has 16 of 256 codes. In 16 bits it has at least those of 8 bits; a contraction that reads
+# only this part rounds it to its own 8-bit type.
 #
-# A dense block joins a joined value again, layer after layer, so that its first part may be far smaller than the
-# last one though each joined pair differs little. This matters if a constant multiplies the channels of the whole to
-# equal sizes, as the normalization behind the join does.
+# A dense block joins a joined value again, layer after layer, so its first part may be far smaller than the last one
+# though each joined pair differs little. This matters if a constant scales the channels of the whole to equal
+# magnitudes, as the normalization after the join does.
 
 LARGEST = 16.0
-"""The largest ratio of the ranges of two parts that 8 bits hold: half of the bits are left for the smaller one."""
+"""The largest ratio of the ranges of two parts that 8 bits can represent: the smaller one keeps half of the bits."""
 
 MATTERS = 1 / 4
-"""A part of the size of the largest one, or of this share of it, after a constant has multiplied them, is needed."""
+"""A part matters if a constant scales it to at least this fraction of the largest part."""
 
 SMALLEST = float(np.finfo(np.float32).tiny)
-"""What has a smaller range was 0 throughout, as an empty cache is: zeros are in every type."""
+"""A value with a smaller range was 0 throughout, such as an empty cache: every type represents zeros."""
 
 
 def uneven_values(function: FuncOp, in_float: Container[Operation] = ()) -> Set[SSAValue]:
-    """The values of `function` that have one type with a part of themselves that is far smaller or larger, sums of such
-    values, and the products of activations that sums add up to such a value.
+    """Returns the values of `function` that share a type with a far smaller or larger part, sums of such values, and
+    products of activations that are added to such a value.
 
-    What computes `in_float` gives no values one type.
+    Operations `in_float` do not make values share a type.
     """
     groups, found = Groups(), list[SSAValue]()
     for op in function.walk():
@@ -246,27 +249,30 @@ def uneven_values(function: FuncOp, in_float: Container[Operation] = ()) -> Set[
         if isinstance(op, MulOp) and len(data) == 1 and _levels_parts(op, data[0]):
             found += data
     uneven = {member for value in found for member in groups.members(value)}
-    for op in function.walk():  # a sum with something else has the parts still
+    for op in function.walk():  # a sum with another value still contains the parts
         if uneven and isinstance(op, Quantizable) and is_passed_on(op) and not uneven.isdisjoint(computed_operands(op)):
             uneven.update(*map(groups.members, filter(is_f32, op.results)))
-    for op in function.walk():  # and is no finer than the products that it adds: the old and the new part of a cell
+    for op in (
+        function.walk()
+    ):  # and needs no less precision than the products that it adds: the old and the new part of a cell
         if isinstance(op, AddOp | SubOp) and not uneven.isdisjoint(op.results):
             uneven.update(value for value in computed_operands(op) if isinstance(value.owner, MulOp))
     return uneven
 
 
 def uneven_results(function: FuncOp) -> Set[Operation]:
-    """The operations of `function` whose result is among `uneven_values`."""
+    """Returns the operations of `function` whose result is one of `uneven_values`."""
     return makers(uneven_values(function))
 
 
 def makers(values: Iterable[SSAValue]) -> set[Operation]:
-    """The operations that give `values`."""
+    """Returns the operations that produce `values`."""
     return {value.owner for value in values if isinstance(value.owner, Operation)}
 
 
 def _is_uneven(op: Quantizable, values: list[SSAValue]) -> bool:
-    """Whether the ranges of `values`, which `op` moves, differ by more than `LARGEST`; with a constant, they may."""
+    """Returns True if the ranges of `values`, which `op` moves, differ by more than `LARGEST` and none is a
+    constant."""
     if any(is_f32(operand) and constant_array(operand) is not None for operand in op.operands):
         return False
     sizes = [max(ends[1], 0.0) - min(ends[0], 0.0) for value in values if (ends := observed_range(value))]
@@ -275,7 +281,8 @@ def _is_uneven(op: Quantizable, values: list[SSAValue]) -> bool:
 
 
 def _levels_parts(op: MulOp, joined: SSAValue) -> bool:
-    """Whether the constant of `op` makes parts of `joined` alike of which one is far smaller than the whole."""
+    """Returns True if the constant of `op` scales parts of `joined` to similar magnitudes, one of which is far smaller
+    than the whole."""
     if not isinstance(join := joined.owner, ConcatOp) or observed_range(joined) is None:
         return False
     factors = next(array for value in op.operands if (array := constant_array(value)) is not None)
@@ -295,7 +302,8 @@ def _levels_parts(op: MulOp, joined: SSAValue) -> bool:
 
 
 def _leaves(value: SSAValue, axis: int) -> Iterator[tuple[int, float]]:
-    """The size along `axis` and the range of each part that `value` was joined of, also step by step."""
+    """Yields the size along `axis` and the range of each part from which `value` was joined, directly or in several
+    steps."""
     open_ = [value]
     while open_:
         part = open_.pop()
@@ -306,17 +314,19 @@ def _leaves(value: SSAValue, axis: int) -> Iterator[tuple[int, float]]:
             yield size, width([part])
 
 
-# Results that a model gives in a fraction of their fixed range: the boxes of a detector, sigmoids that stay near
-# 1/2.
+# Outputs that use a fraction of their fixed range: the boxes of a detector, sigmoids that stay near 1/2.
 #
-# A function of a fixed range has a type of that range, so that no input leaves it. In 8 bits what uses a tenth of it
-# has 26 levels, where its operand had 256. Inside a model that is one rounding among many, and 16 bits would make
-# products slower; of what leaves the model it is the last rounding, and 16 bits are a table of as many entries. The
-# observed range would cut off what no sample had.
+# A function of fixed range has a type of that range, so that no input exceeds it. In 8 bits a result that uses a tenth
+# of the range has 26 levels, while its operand had 256. Inside a model that is one rounding among many, and 16 bits
+# would make contractions slower. For an output it is the last rounding, and 16 bits only need a larger table. The
+# observed range would cut off values that no sample had.
 
 _LARGEST_PART = 0.5
-"""How much of a fixed range may be observed: where a sigmoid or tanh uses all of it, 16 bits gain 0.2 to 0.7 dB, as the
-rounding of its operand is as large, and cost a small kernel 20 to 30% of its time."""
+"""The fraction of a fixed range below which an output has 16 bits.
+
+If a sigmoid or tanh uses all of its range, 16 bits gain 0.2 to 0.7 dB, because the rounding of its operand is as large,
+and cost a small kernel 20 to 30% of its time.
+"""
 
 
 def _uses_little(op: Quantizable) -> bool:
@@ -328,7 +338,7 @@ def _uses_little(op: Quantizable) -> bool:
 
 
 def _behind(op: Operation) -> Iterator[Quantizable]:
-    """What the operands of `op` come from that nothing else reads, through movement."""
+    """Yields the producers of the operands of `op` that have no other reader."""
     for value in op.operands:
         owner = value.owner
         if isinstance(owner, Quantizable) and value.has_one_use():
@@ -336,9 +346,9 @@ def _behind(op: Operation) -> Iterator[Quantizable]:
 
 
 def given_in_part(function: FuncOp) -> Set[Operation]:
-    """The operations of `function` whose results it gives, and no more than half of their fixed range was observed.
+    """Returns the operations that produce outputs of `function` of which at most half of the fixed range was observed.
 
-    What only moves such a result on its way out is among them, as it has the same type.
+    Operations that only move such a result on its way out are included, as they share its type.
     """
     found = set[Operation]()
     for end in (op for op in function.walk() if isinstance(op, ReturnOp)):
@@ -355,20 +365,20 @@ def given_in_part(function: FuncOp) -> Set[Operation]:
     return found
 
 
-# Results that 8 bits of their fixed range lose: probabilities of rows of many elements.
+# Results that are lost in 8 bits of their fixed range: probabilities of long rows.
 #
-# The elements of a row of a softmax add up to 1. In 8 bits one step is 1/256, and a row of 256 elements of equal
-# weight has one step for each; of 1500, as an encoder of speech attends to, nothing is left. The range cannot be
-# narrower: one row that attends to a single element needs all of it.
+# The elements of a softmax row add up to 1. In 8 bits one step is 1/256: a row of 256 elements of equal weight has one
+# step for each, and a row of 1500, as in the attention of a speech encoder, loses all. The range cannot be narrower: a
+# row that attends to a single element needs all of it.
 
 _LEVELS = 256
 
 ENOUGH = 30.0
-"""How far the values have to be above the noise of rounding, in decibels: as far as a layer in 8 bits is."""
+"""The least SQNR of the values, in decibels: that of a typical 8-bit layer."""
 
 
-# Rounding to steps of s adds noise with the mean square s^2 / 12. The mean square of the values is known: it is the
-# squared mean and the squared deviation.
+# Rounding to steps of s adds noise with the mean square s^2 / 12. The mean square of the values is the squared mean
+# plus the squared deviation, both of which are recorded.
 def _is_faint(op: Quantizable) -> bool:
     slots, seen = op.quantization_slots(), observed(op.results[0])
     if not slots.divides_one or slots.fixed_output is None or seen is None or seen.statistics is None:
@@ -379,23 +389,23 @@ def _is_faint(op: Quantizable) -> bool:
 
 
 def faint_results(function: FuncOp) -> set[Operation]:
-    """The operations of `function` whose results are below 30 dB in 8 bits, by the recorded statistics."""
+    """Returns the operations of `function` whose results have an SQNR below 30 dB in 8 bits, by the recorded
+    statistics."""
     return {op for op in function.walk() if isinstance(op, Quantizable) and op.results and _is_faint(op)}
 
 
-# What products of few terms make too much of: the rounding of 8 bits, which they leave larger than it was.
+# Contractions of few terms that amplify the 8-bit rounding of their data.
 #
-# A product of many terms averages the rounding of its data out, and its result grows with the data. A depthwise
-# convolution has nine terms of one channel, and where its kernel takes differences of neighbours, or its channel is
-# far smaller than the range of them all, what comes out is hardly larger than the rounding of what went in. How
-# large both are is known: the scale of the data and the weights give the one, the recorded deviation of the result
-# the other.
+# A contraction of many terms averages out the rounding of its data, and its result grows with the data. A depthwise
+# convolution has nine terms of one channel. If its kernel takes differences of neighbors, or its channel is far smaller
+# than the range of all channels, the result is hardly larger than the rounding of the data. Both magnitudes are known:
+# the rounding from the scale of the data and the weights, the result from its recorded deviation.
 
 
 def depthwise(function: FuncOp) -> Set[Operation]:
-    """The depthwise convolutions of `function` with constant weights: products of so few terms that errors add up.
+    """Returns the depthwise convolutions of `function` with constant weights: with so few terms, errors accumulate.
 
-    A channel's rounded weights shift the mean of its result, and no other channel makes up for that.
+    The rounding of a channel's weights shifts the mean of its result, and no other channel compensates for that.
     """
     return {op for op in function.walk() if isinstance(op, ConvOp) and _is_depthwise(op)}
 
@@ -406,12 +416,13 @@ def _is_depthwise(op: ConvOp) -> bool:
 
 
 def amplifying(function: FuncOp) -> Set[Operation]:
-    """The depthwise convolutions of `function` whose results are below 30 dB over the rounding of their data."""
+    """Returns the depthwise convolutions of `function` whose results are less than 30 dB above the rounding of their
+    data."""
     return {op for op in function.walk() if isinstance(op, ConvOp) and _amplifies(op)}
 
 
-# Rounding to steps of s adds noise with the mean square s^2 / 12 to each number, independently. A channel of the result
-# has that times the sum of its squared weights; the mean is over channels, as the recorded deviation is.
+# Rounding to steps of s adds noise with the mean square s^2 / 12 to each element, independently. A channel of the
+# result has that times the sum of its squared weights; the mean is over channels, as the recorded deviation is.
 def _amplifies(op: ConvOp) -> bool:
     weights, data, result = constant_array(op.weight), observed(op.data), observed(op.result)
     if weights is None or not _is_depthwise(op) or data is None or result is None or result.statistics is None:
@@ -423,7 +434,8 @@ def _amplifies(op: ConvOp) -> bool:
 
 
 def amplified_results(function: FuncOp) -> Set[Operation]:
-    """What computes the data of such convolutions in `function`, from products on: elementwise, of one value each."""
+    """Returns the operations that compute the data of such convolutions, from contractions on: elementwise, with one
+    computed operand."""
     found: set[Operation] = set()
     todo: list[SSAValue] = [op.operands[0] for op in amplifying(function)]
     while todo:

@@ -1,4 +1,4 @@
-"""Propagation of quantized types: casts moved to where they cost least, types refitted to a target."""
+"""Propagation of quantized types: moves casts to where they cost least, and adapts types to a target."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -50,22 +50,23 @@ from qmlir.quantization.supports import (
 )
 from qmlir.quantization.types import STORAGE, addend_type, product_type, storage_type, type_from_range
 
-# A float bias between casts: it becomes integers of the scale of the sums, so that the contraction can be fused.
+# Quantization of a float bias between casts to integers at the scale of the sums, so that the contraction can be fused.
 #
-# Some quantizers put casts around data and weights only, and leave the bias as it was trained.
+# Some quantizers put casts around data and weights only, and leave the bias in float.
 
 
 class QuantizeFloatBias(RewritePattern):
     """`qcast(f(dcast(x), dcast(w), bias)) -> qcast(f(dcast(x), dcast(w), dcast(integers)))` for a constant bias.
 
-    The integers have the scale `s_x * s_w` of the sums of products, as a quantized bias has: each is off by half of it
-    at most, which is as a rule a thousandth of a step of the result. Where it is more than half such a step, the result
-    could change by several: `|rint(a + d) - rint(a)| <= 1` for `|d| <= 1/2` and the rounding of the floats beside it.
-    Such a bias stays, as does one that 32 bits of that scale do not hold, and the operation with it: a remark says why.
+    The integers have the scale `s_x * s_w` of the sums, like a quantized bias. The error of each is at most half this
+    scale, usually a thousandth of a quantization step of the result. An error above half a step of the result could
+    change the result by several steps: `|rint(a + d) - rint(a)| <= 1` holds for `|d| <= 1/2` plus the float rounding.
+    Such a bias stays in float together with its operation, as does one that does not fit 32 bits at this scale; a
+    remark gives the reason.
     """
 
     def __init__(self) -> None:
-        self._remarked = WeakSet[Operation]()  # a pattern sees an operation again whenever another one changed
+        self._remarked = WeakSet[Operation]()  # a pattern visits an operation again after any change
 
     def _stays(self, op: Operation, reason: str) -> None:
         if op not in self._remarked:
@@ -112,27 +113,27 @@ class QuantizeFloatBias(RewritePattern):
         rewriter.notify_op_modified(op)
 
 
-# Values that are quantized in several ways: computed once, and rescaled.
+# Values that are quantized to several types: computed once, then rescaled.
 #
-# Fusing leaves an operation in float whose users quantize its result to types that differ: each of them rounds the
-# float, and no one integer result is all of theirs. Who lets a value be rounded twice gets integers and rescales
-# instead.
+# Fusion leaves an operation in float if its users quantize the result to different types: each of them rounds the float
+# result, and no single integer result equals all of them. A caller that permits double rounding gets integers and
+# rescales instead.
 
 
 def _limits(type_: UniformQuantizedType) -> tuple[float, float]:
-    """The smallest and the largest number of a type with one scale."""
+    """Returns the smallest and the largest number of a type with one scale."""
     low, high = type_.storage_min - type_.zero_point, type_.storage_max - type_.zero_point
     return type_.scale * low, type_.scale * high
 
 
 def _holds(type_: UniformQuantizedType, other: UniformQuantizedType) -> bool:
-    """Whether `type_` reaches as far as `other`, in steps that are no larger."""
+    """Returns True if `type_` covers the range of `other` with steps that are no larger."""
     (low, high), (lowest, highest) = _limits(other), _limits(type_)
     return type_.expressed == other.expressed and type_.scale <= other.scale and lowest <= low and high <= highest
 
 
 def widest(types: Iterable[UniformQuantizedType]) -> UniformQuantizedType | None:
-    """The one of `types` that holds all others; `None` where there is none, and where one has several scales."""
+    """Returns the one of `types` that covers all others; `None` if there is none, or if one has several scales."""
     found = list(types)
     if any(type_.granularity is not Granularity.TENSOR for type_ in found):
         return None
@@ -142,8 +143,8 @@ def widest(types: Iterable[UniformQuantizedType]) -> UniformQuantizedType | None
 class ComputeOnce(RewritePattern):
     """`qcast_T(f(…)), qcast_U(f(…)) -> qcast_T(f(…)), qcast_U(dcast(qcast_T(f(…))))`, so that `f` is computed in `T`.
 
-    `T` is the type among those that are asked for which holds the others: what it loses, they lose. A value of `U` is
-    rounded twice, which moves it by one step at most.
+    `T` is the requested type that covers the others, so it loses nothing that they keep. A value of `U` is rounded
+    twice, which changes it by at most one step.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -172,7 +173,7 @@ class ComputeOnce(RewritePattern):
 
 
 def _is_computed(op: Operation, element: UniformQuantizedType) -> bool:
-    """Whether `op` between casts, the last one to `element`, would be fused."""
+    """Returns True if `op` between casts, with a result of type `element`, can be fused."""
     operands: list[SSAValue] = list(op.operands)
     places = data_places(op)
     for place in places:
@@ -191,11 +192,11 @@ def _is_computed(op: Operation, element: UniformQuantizedType) -> bool:
     return is_accepted
 
 
-# Types that a target takes in the place of those that a model came with, and the rescales between them.
+# Replacement of a model's types by types that the target supports, with rescales in between.
 #
-# An operation between casts whose types no target takes stays in float. Often only the storage is another: `u8` with
-# the zero point 128 where the target has `i8` with 0. The same scale holds the same numbers there, so that no bit is
-# lost.
+# An operation between casts stays in float if no target supports its types. Often only the storage differs: `u8` with
+# zero point 128, where the target has `i8` with 0. With the same scale, that storage represents the same numbers, so
+# the change is exact.
 
 
 def _takes(accepted: Accepted, type_: UniformQuantizedType) -> bool:
@@ -204,7 +205,8 @@ def _takes(accepted: Accepted, type_: UniformQuantizedType) -> bool:
 
 
 def _moved(type_: UniformQuantizedType, storage: Storage, shift: int) -> UniformQuantizedType | None:
-    """The numbers of `type_`, each stored as an integer that is `shift` larger; `None` where one does not fit."""
+    """Returns the type with the numbers of `type_`, stored as integers larger by `shift`; `None` if one does not
+    fit."""
     low, high = type_.storage_min + shift, type_.storage_max + shift
     if low < storage.minimum or high > storage.maximum or type_.granularity is Granularity.BLOCK:
         return None
@@ -217,7 +219,7 @@ def _moved(type_: UniformQuantizedType, storage: Storage, shift: int) -> Uniform
 
 
 def same_numbers(type_: UniformQuantizedType, accepted: Accepted) -> UniformQuantizedType | None:
-    """The type of the same scales and numbers as `type_` that `accepted` takes; `None` where there is none."""
+    """Returns a type that `accepted` allows with the scales and numbers of `type_`, or `None` if there is none."""
     for storage in accepted.integers:
         shifts = [storage.minimum - type_.storage_min]
         if len(zero_points := set(type_.zero_points.reshape(-1).tolist())) == 1:
@@ -230,7 +232,7 @@ def same_numbers(type_: UniformQuantizedType, accepted: Accepted) -> UniformQuan
 
 
 def nearest_grid(type_: UniformQuantizedType, accepted: Accepted) -> UniformQuantizedType | None:
-    """A type that `accepted` takes, for the range of `type_`, which has one scale: values are rounded again."""
+    """Returns a type that `accepted` allows for the range of `type_`, which has one scale; values are rounded again."""
     if type_.granularity is not Granularity.TENSOR or not accepted.integers:
         return None
     low, high = (type_.scale * (limit - type_.zero_point) for limit in (type_.storage_min, type_.storage_max))
@@ -242,8 +244,9 @@ def nearest_grid(type_: UniformQuantizedType, accepted: Accepted) -> UniformQuan
 class Refit(RewritePattern):
     """`qcast(f(dcast(x), …)) -> qcast(dcast(f(qcast(dcast(x)), …)))`, so that a target computes `f` on integers.
 
-    Each value that changes its type has a rescale. Where two operations in a row do so, the rescales between them are
-    of one type and fold; constants are rescaled now. Unless `is_exact`, a value may be rounded to another grid.
+    Each value that changes its type is rescaled. If two consecutive operations are refitted, the rescales between them
+    have one type and fold; constants are rescaled at compile time. Unless `is_exact`, a value may be rounded to another
+    grid.
     """
 
     is_exact: bool = True
@@ -277,7 +280,8 @@ class Refit(RewritePattern):
         types: dict[int, UniformQuantizedType | None],
         wanted: Sequence[UniformQuantizedType | None],
     ) -> list[Operation] | None:
-        """The rescales of operands, then the operation on types that `support` takes; `None` where there are none."""
+        """Returns the rescales of operands, then the operation on types of `support`; `None` if there are no such
+        types."""
         slots, operands = slots_of(op), list(op.operands)
         casts: dict[tuple[SSAValue, UniformQuantizedType], QuantizeCastOp] = {}
         results = [self._fitted(type_, support.slot(Slot.OUTPUT)) for type_ in wanted]
@@ -323,11 +327,11 @@ def _uniform(value: SSAValue | None) -> UniformQuantizedType | None:
     return element if isinstance(element, UniformQuantizedType) else None
 
 
-# Moving casts to where they cost least: quantized types follow the operations that only move or limit values.
+# Moving casts to where they cost least: quantized types propagate through operations that only move or clamp values.
 #
-# All of it is exact, for all values that are numbers; fusing, which comes along, is where integer arithmetic takes
-# the place of floats, and a float bias becomes integers. Patterns ask an operation's slots and inference, so they
-# hold for operations of any dialect.
+# Each rewrite is exact for all values except NaN, apart from fusion, which replaces float by integer arithmetic, and
+# the quantization of a float bias. The patterns use only the slots and the type inference of an operation, so they
+# apply to operations of any dialect.
 
 
 def _moves_values(op: Operation) -> bool:
@@ -335,9 +339,9 @@ def _moves_values(op: Operation) -> bool:
 
 
 def _is_exact_inside(type_: UniformQuantizedType) -> bool:
-    """Whether each integer inside the limits of `type_` is the one that its real value is quantized to.
+    """Returns True if each integer inside the limits of `type_` is the one to which its real value is quantized.
 
-    Then different integers are different floats, too.
+    Different integers then also have different real values.
     """
     limits = (IntAttr(limit) for limit in storage_limits(type_.storage))
     return is_exact_round_trip(UniformQuantizedType.new([type_.storage, *limits, *type_.parameters[3:]]))
@@ -350,10 +354,10 @@ def _cast_like(source: Operation, cast: Operation) -> None:
 class MoveDequantizeDown(RewritePattern):
     """`op(dcast(x), …) -> dcast(op(x, …))` for an operation that moves values, on operands of one quantized type.
 
-    Exact: each element is dequantized by itself, so it does not matter where it stands; and a larger integer never is
-    a smaller float, so the largest one of a window, too, is the same. Where the operation also tells places or an
-    order, different integers must be different floats. A constant beside the others joins them where its elements are
-    numbers of the type. (The largest of no elements at all is the type's smallest number in place of -infinity.)
+    Exact: each element is dequantized independently of its position, and dequantization is monotone, so the largest
+    element of a window is the same. If the operation also returns indices or an order, different integers must be
+    different floats. A constant operand is stored in the same type if its elements are numbers of the type. (The
+    maximum of no elements is the type's smallest number instead of -infinity.)
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -389,13 +393,13 @@ class MoveDequantizeDown(RewritePattern):
 
     @staticmethod
     def _stored(value: SSAValue, element: UniformQuantizedType, made: list[Operation]) -> SSAValue | None:
-        """A float constant as a constant of type `element`, where that changes none of its numbers."""
+        """Returns a float constant as a constant of type `element`, or `None` if that would change an element."""
         array = constant_array(value)
         if array is None or element.granularity is not Granularity.TENSOR:
             return None
         try:
-            is_same = dequantize(quantize(array, element), element).tobytes() == array.tobytes()  # so that -0.0 is not
-        except InterpretationError:  # not a number
+            is_same = dequantize(quantize(array, element), element).tobytes() == array.tobytes()  # -0.0 is not 0.0
+        except InterpretationError:  # NaN
             return None
         if not is_same:
             return None
@@ -409,16 +413,15 @@ def _limits_values(op: Operation) -> bool:
 
 
 class MoveQuantizeUp(RewritePattern):
-    """`qcast(op(x, …)) -> op(qcast(x), …)` for an operation that moves or limits values, to one type for all of them.
+    """`qcast(op(x, …)) -> op(qcast(x), …)` for an operation that moves or limits values, with one type for all of them.
 
-    Exact: each element is quantized by itself, and to quantize is monotone: of two numbers, the larger one never
-    becomes the smaller integer, so the largest of a window may be looked for before or after; a limit (0 of a relu, the
-    ends of a clip) is quantized like any other number. An operation that also tells places or an order is left alone:
-    different numbers become one integer.
+    Exact: each element is quantized independently, and quantization is monotone, so the largest element of a window is
+    the same before and after. A limit (the 0 of a relu, the bounds of a clip) is quantized like any other number. An
+    operation that also returns indices or an order is left alone, because different numbers become one integer.
 
-    Operands that were dequantized from several types (a concatenation in which each has its own) are rescaled one by
-    one: each is rounded once, as before, and those of the result's type are not touched. Where all have one type, the
-    dequantize casts go down instead, and meet the other: one rescale in the place of several.
+    Operands that were dequantized from several types (a concatenation of separately quantized values) are rescaled one
+    by one: each is still rounded once, and those of the result's type are unchanged. If all have one type, the
+    dequantize casts move down instead and meet the other cast: one rescale instead of several.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -455,13 +458,13 @@ class MoveQuantizeUp(RewritePattern):
 
     @staticmethod
     def _others_are_constants(op: Operation, places: Sequence[int]) -> bool:
-        """Whether what is not dequantized is constant, so that the dequantize casts may go down."""
+        """Returns True if every operand is dequantized or constant, so that the dequantize casts can move down."""
         values = (op.operands[place] for place in places)
         return all(dequantized_from(value) is not None or isinstance(value.owner, ConstantOp) for value in values)
 
 
 class RequantizeConstant(RewritePattern):
-    """`qcast(dcast(constant)) -> constant`, computed now as the casts do."""
+    """`qcast(dcast(constant)) -> constant`, evaluated at compile time."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeCastOp, rewriter: PatternRewriter, /) -> None:
@@ -471,13 +474,13 @@ class RequantizeConstant(RewritePattern):
         if source is None or array is None or not isinstance(type_, UniformQuantizedType):
             return
         before = element_type(source.type)
-        assert isinstance(before, UniformQuantizedType)  # a dequantize cast takes no other
+        assert isinstance(before, UniformQuantizedType)  # a dequantize cast has no other operand type
         constant = ConstantOp.of(quantize(dequantize(array, before), type_), TensorType(type_, shape_of(op.result)))
         rewriter.replace(op, constant)
 
 
 def _rounds_to_its_type(value: SSAValue) -> bool:
-    """Whether `value` is rounded and saturated where it is made, and not handed on from elsewhere."""
+    """Returns True if the producer of `value` rounds and saturates it, rather than moving a value from elsewhere."""
     op = value.owner
     if isinstance(op, Quantizable):
         return may_be_quantized(op) and not isinstance(op, ConstantOp) and not _moves_values(op)
@@ -485,7 +488,7 @@ def _rounds_to_its_type(value: SSAValue) -> bool:
 
 
 class FoldRequantizeInLimits(RewritePattern):
-    """`qcast(dcast(x)) -> x` where both casts have one type, `x` was saturated to it, and so lies inside its limits."""
+    """`qcast(dcast(x)) -> x` if both casts have one type and `x` was saturated to it, and so lies inside its limits."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeCastOp, rewriter: PatternRewriter, /) -> None:
@@ -498,11 +501,11 @@ class FoldRequantizeInLimits(RewritePattern):
 
 
 class NarrowLimited(RewritePattern):
-    """`relu(x : P) : T -> relu(x : T) : T` for two types of one scale, where `T` holds no number that `P` does not.
+    """`relu(x : P) : T -> relu(x : T) : T` for two types of one scale, if `P` represents every number of `T`.
 
-    For any operation that only limits its operand, and an `x` without other users that is rounded to its type:
-    what `x` loses, the result would lose. Exact: with one scale nothing is rounded twice, so that each side cuts the
-    same integer off at the limits of `T` and at those of the operation, in one order or the other.
+    Applies to any operation that only clamps its operand, if `x` has no other users and is rounded to its type. Exact:
+    with one scale nothing is rounded twice, so both sides clamp the same integer at the limits of `T` and at those of
+    the operation, in either order.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -512,7 +515,7 @@ class NarrowLimited(RewritePattern):
         wide, narrow = element_type(value.type), element_type(result.type)
         if not isinstance(narrow, UniformQuantizedType):
             return
-        assert isinstance(wide, UniformQuantizedType)  # verified: both are quantized, or neither
+        assert isinstance(wide, UniformQuantizedType)  # verified: either both are quantized or neither is
         if wide == narrow or not value.has_one_use() or not _rounds_to_its_type(value) or not _contains(wide, narrow):
             return
         old = value.type
@@ -529,7 +532,8 @@ class NarrowLimited(RewritePattern):
 
 
 def _contains(wide: UniformQuantizedType, narrow: UniformQuantizedType) -> bool:
-    """Whether every number of `narrow`, which has one scale, is one of `wide`, and no accumulator is among them."""
+    """Returns True if `wide` represents every number of `narrow`, both have one scale, and neither is an
+    accumulator."""
     if {wide.granularity, narrow.granularity} != {Granularity.TENSOR} or wide.expressed != narrow.expressed:
         return False
     if wide.scale != narrow.scale or not _is_exact_inside(wide) or narrow.bits == STORAGE.bits:

@@ -1,4 +1,4 @@
-"""Recipes: ordered rules that say how the value in a slot of an operation is quantized."""
+"""Recipes: ordered rules that define how the value in a slot of an operation is quantized."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -31,19 +31,19 @@ from qmlir.quantization.recipe_text import AUTO, EFFORT, VERSION, VERSION_KEY, E
 from qmlir.text.data import parse_toml
 from qmlir.text.renames import renamed
 
-# What a rule of a recipe may ask about a value besides its place in the model: a line a fact.
+# The properties of a value that a rule can match in addition to its place in the model, one per line.
 
 
 @dataclass(frozen=True)
 class Fact:
-    """Something that is so of some values of a function."""
+    """A property that some values of a function have."""
 
     slots: tuple[Slot, ...]
-    """The slots in which an operation has such a value."""
+    """The slots of an operation that can hold such a value."""
 
     found: Callable[[FuncOp], Set[Operation]] | None = None
-    """The operations of a function that have one, by what is computed there and by the recorded statistics; `None` if
-    other choices of the recipe count, too."""
+    """Finds the operations of a function that have such a value, by the graph and the recorded statistics; `None` if
+    the result also depends on other choices of the recipe."""
 
 
 FACTS: Mapping[str, Fact] = {
@@ -60,10 +60,10 @@ FACTS: Mapping[str, Fact] = {
     "edge": Fact((Slot.INPUT, Slot.WEIGHT, Slot.OUTPUT)),
     "embedding": Fact((Slot.WEIGHT,), readers_of_tables),
 }
-"""The facts, by the keys that rules have for them (`docs/recipes.md` says what each is)."""
+"""The properties by the keys that rules use for them (`docs/recipes.md` explains each)."""
 
 
-# Recipes: ordered rules that say, for a slot of an operation, how its value is quantized.
+# Recipes are ordered rules that define how the value in a slot of an operation is quantized.
 #
 #     [[rule]]
 #     slot = "weight"
@@ -75,8 +75,8 @@ FACTS: Mapping[str, Fact] = {
 #     quantize = false
 #
 # A rule matches by `origin`, `role`, `op` and `node` (globs), by `slot`, and by the properties of a value in `FACTS`
-# (`residual`, `low_sqnr_softmax`, `edge`, `embedding`, …). A matcher that a rule omits matches everything. Each
-# field is taken from the last rule that matches and sets it, on top of the defaults of the slot.
+# (`residual`, `low_sqnr_softmax`, `edge`, `embedding`, …). A matcher that a rule omits matches everything. Each field
+# is taken from the last rule that matches and sets it, on top of the defaults of the slot.
 
 _READERS: Mapping[str, Any] = {
     "storage": Storage.parse,
@@ -94,7 +94,7 @@ _QUANTIZE = "quantize"
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: what it matches, and the fields of a `Choice` that it sets."""
+    """One rule: its matchers, and the fields of a `Choice` that it sets."""
 
     settings: Mapping[str, Any]
     origin: str = "*"
@@ -102,32 +102,32 @@ class Rule:
     op: str = "*"
     slot: Slot | None = None
     node: str = "*"
-    """A node by its name, or all of a kind: an operator of the model, `Conv`, or an operation."""
+    """The name of a node, or a kind of node: an operator of the model, such as `Conv`, or an operation."""
 
     facts: Mapping[str, bool] = field(default_factory=dict[str, bool])
-    """What has to be so of the value, or not so (see `FACTS`)."""
+    """The properties that the value must have (`True`) or must not have (`False`); see `FACTS`."""
 
     name: str = ""
-    """What errors call the rule; one without a name may decide nothing."""
+    """The name of the rule in errors; a rule without a name may have no effect."""
 
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Who sets each field, where the rule has no name."""
+    """The source of each field, for a rule without a name."""
 
     yields: bool = False
-    """Whether it gives way where a target has not what it sets."""
+    """True if a target that does not support the setting may override it."""
 
     @property
     def names_operations(self) -> bool:
-        """Whether the rule is about some operations by their names or kinds."""
+        """True if the rule selects operations by name or kind."""
         return {self.origin, self.role, self.op, self.node} != {"*"}
 
     @property
     def matches_all(self) -> bool:
-        """Whether the rule is about all operations."""
+        """True if the rule matches all operations."""
         return not self.names_operations and not self.facts
 
     def matches(self, op: Operation, slot: Slot, known: Set[str]) -> bool:
-        """Whether the rule is about `slot` of `op`, of whose value these facts are `known`."""
+        """Returns True if the rule matches `slot` of `op`, whose value has the properties `known`."""
         if self.slot not in (None, slot) or not _is_among(_kinds(op), self.op):
             return False
         if any((name in known) is not said for name, said in self.facts.items()):
@@ -164,14 +164,21 @@ WIDE_BY_DEFAULT = (
     _wide("what depthwise convolutions make too much of", facts={"low_sqnr_depthwise": True}),
     *(_wide("steps next to inputs and outputs", facts={"edge": True}, slot=slot) for slot in FACTS["edge"].slots),
 )
-"""What has 16 bits unless a rule says otherwise. As in TFLite's recurrent layers, the state of an LSTM's cell, which
-adds up over all steps, and what goes into the functions of gates; and the state of a GRU, which is the sum of two
-products in each step; and gates that keep these states over many steps (see `feedback`). By the predicates in
-`predicates`: residual streams, which add up over all layers; probabilities that are lost in 8 bits; scores that a
-softmax reads in coarse steps; what roots and logarithms read, where squares have 32 bits; results of the model in a
-part of their fixed range; values joined of large and small parts; and results of depthwise convolutions. Also what
-one step of a recurrence hands to the next (see `feedback`), and steps next to inputs and outputs that 8 bits would
-lose, where they cannot stay in float (see `edges`). Products of weights stay as they are."""
+"""The built-in rules that give values 16 bits unless a rule of the recipe sets another width. They match:
+
+- the cell state of an LSTM, which accumulates over all steps, and the operands of gate functions, as in TFLite's
+  recurrent layers;
+- the state of a GRU, which is the sum of two products in each step;
+- gates that keep these states over many steps, and values that one step of a recurrence passes to the next (see
+  `feedback`);
+- values found by `predicates`: residual streams, which accumulate over all layers; probabilities that 8 bits lose;
+  scores that a softmax reads in coarse steps; operands of roots and logarithms (their squares have 32 bits); outputs of
+  the model that use a part of their fixed range; concatenations of large and small parts; results of depthwise
+  convolutions;
+- operations next to inputs and outputs that lose too much in 8 bits, if they cannot stay in float (see `edges`).
+
+Other contractions with weights keep their defaults.
+"""
 
 
 FOR_TABLES = f"{_BUILT_IN}embedding tables"
@@ -180,11 +187,11 @@ _SYMMETRIC = {Scheme.ASYMMETRIC: Scheme.SYMMETRIC, Scheme.ASYMMETRIC_POW2: Schem
 
 
 def built_in_rules(rules: Sequence[Rule] = ()) -> tuple[Rule, ...]:
-    """What is so unless a recipe says otherwise, behind `rules` for all values.
+    """Returns the built-in rules, which apply after `rules` for all values and before those of a recipe.
 
-    That is `WIDE_BY_DEFAULT`; and an embedding table has 8 bits, or more where all weights have, and a scale for each
-    row, which is a channel of the head that reads it, too. Fewer bits would be those of a token wherever it stands,
-    and of its logit.
+    They are `WIDE_BY_DEFAULT` and a rule for embedding tables. A table has at least 8 bits, more if all weights have
+    more, and one scale per row, which is also a channel of the head that reads the table. An error of fewer bits would
+    affect a token at every position, and its logit.
     """
     said = {name: value for rule in rules if rule.slot is Slot.WEIGHT for name, value in rule.settings.items()}
     choice = replace(DEFAULTS[Slot.WEIGHT], **said)
@@ -207,22 +214,22 @@ def _is_among(names: Iterable[str], pattern: str) -> bool:
 
 @dataclass
 class Recipe:
-    """Rules in order; it remembers which of them have decided something, and what there was to decide about."""
+    """Ordered rules; also records the rules that have decided something, and the names that rules could match."""
 
     rules: Sequence[Rule] = ()
     used: set[int] = field(default_factory=set[int])
     names: set[str] = field(default_factory=set[str])
     known: dict[str, set[Operation]] = field(default_factory=lambda: {name: set() for name in FACTS})
-    """The operations that each of `FACTS` is so of, as far as they are known."""
+    """For each of `FACTS`, the operations known to have the property."""
 
     def learn(self, function: FuncOp, without: Collection[str] = ()) -> None:
-        """Find out what is so of the values of `function`, but for the facts `without`."""
+        """Finds the properties of the values of `function`, except for the properties in `without`."""
         for name, fact in FACTS.items():
             if fact.found is not None and name not in without:
                 self.known[name] |= fact.found(function)
 
     def choice(self, op: Operation, slot: Slot) -> Choice:
-        """How the value in `slot` of `op` is quantized; asked where that decides the value's type."""
+        """Returns how the value in `slot` of `op` is quantized, and marks the rules that match as used."""
         choice = DEFAULTS[slot]
         for place, rule in self._matching(op, slot):
             self.used.add(place)
@@ -230,19 +237,21 @@ class Recipe:
         return choice
 
     def wish(self, op: Operation, slot: Slot) -> Choice:
-        """What `choice` would say, where another operation decides: rules that match have not been of use yet."""
+        """Returns the same as `choice` without marking rules as used, for a value whose type another operation
+        decides."""
         choice = DEFAULTS[slot]
         for _, rule in self._matching(op, slot):
             choice = replace(choice, **rule.settings)
         return choice
 
     def sources(self, op: Operation, slot: Slot) -> dict[str, str]:
-        """Who set each field of what `choice` says, by the field's name; a field that is not there has its default."""
+        """Returns the source of each field of the choice; a field without an entry has its default."""
         matching = self._matching(op, slot)
         return {name: rule.name or rule.sources.get(name, "") for _, rule in matching for name in rule.settings}
 
     def asked(self, op: Operation, slot: Slot) -> dict[str, tuple[Any, str]]:
-        """What rules and options say of `slot` of `op`, field by field, each with who says so; built-in ones do not."""
+        """Returns the value and source of each field that rules or options set for `slot` of `op`, without built-in
+        rules."""
         said: dict[str, tuple[Any, str]] = {}
         for _, rule in self._matching(op, slot):
             if not rule.yields:
@@ -250,33 +259,34 @@ class Recipe:
         return said
 
     def asked_of_table(self, op: Operation) -> Mapping[str, Any]:
-        """The settings, by field, that rules for embedding tables alone give the table that `op` reads."""
+        """Returns the settings that rules for embedding tables give the table that `op` reads."""
         rules = [rule for _, rule in self._matching(op, Slot.WEIGHT) if rule.name and rule.facts.get("embedding")]
         return {key: value for rule in rules for key, value in rule.settings.items()}
 
     def wants_integers(self, op: Operation) -> bool:
-        """Whether a rule of the recipe says `quantize = true` of `op`, or has a storage for it by its name or kind."""
+        """Returns True if a rule of the recipe sets `quantize = true` for `op`, or a storage by its name or kind."""
         rules = [rule for slot in (Slot.INPUT, Slot.OUTPUT) for _, rule in self._matching(op, slot) if rule.name]
         said = [rule.settings[_QUANTIZE] for rule in rules if _QUANTIZE in rule.settings and not rule.matches_all]
         return said[-1] if said else any("storage" in rule.settings for rule in rules if rule.names_operations)
 
     def names_part(self, op: Operation, slot: Slot) -> bool:
-        """Whether a rule that has a name is about `slot` of `op`, a part, by its role or by its origin and role."""
+        """Returns True if a named rule selects `slot` of `op`, a part, by its role or by its origin and role."""
         roles = {origin.role for origin in origins_of(op)}
         rules = (rule for _, rule in self._matching(op, slot) if rule.name)
         return any(rule.role != "*" or any(rule.origin.endswith(role) for role in roles) for rule in rules)
 
     def yielding(self, op: Operation, slot: Slot) -> set[str]:
-        """The fields that a built-in rule says, and that give way."""
+        """Returns the fields that built-in rules set and that targets may override."""
         return {name for _, rule in self._matching(op, slot) if rule.yields for name in rule.settings}
 
     def widened(self, op: Operation, slot: Slot) -> str:
-        """What a built-in rule says more bits for in `slot` of `op`, where it has the last word; empty otherwise."""
+        """Returns the subject of the built-in rule that decides the storage of `slot` of `op`; empty if another rule
+        does."""
         source = self.sources(op, slot).get("storage", "")
         return source.removeprefix(_BUILT_IN) if source.startswith(_BUILT_IN) and source != FOR_TABLES else ""
 
     def quantizes(self, op: Operation, slots: Iterable[Slot]) -> bool:
-        """Whether no rule leaves one of these `slots` of `op` in float."""
+        """Returns True if no rule leaves one of these `slots` of `op` in float."""
         texts = ((each.name, each.role, each.op_type, str(each)) for each in origins_of(op))
         self.names.update(filter(None, chain(_kinds(op), *texts)))
         wanted = True
@@ -294,7 +304,7 @@ class Recipe:
         return ((place, rule) for place, rule in enumerate(self.rules) if rule.matches(op, slot, known))
 
     def check_used(self) -> None:
-        """Raise `DiagnosticError` where a rule has decided nothing: it matches nothing, or others decide there."""
+        """Raises `DiagnosticError` if a rule has no effect: it matches nothing, or other rules decide its matches."""
         unused = [rule for place, rule in enumerate(self.rules) if place not in self.used and rule.name]
         if unused:
             found = "; ".join(f"{rule.name}{self._nearest(rule)}" for rule in unused)
@@ -333,7 +343,7 @@ def _setting(name: str, key: str, value: Any) -> Any:
 
 
 def _calibrator(name: str, value: Any) -> dict[str, Any]:
-    """The settings of `calibrator = "percentile"`, or of a table that names options beside its `name`."""
+    """Returns the settings of `calibrator = "percentile"`, or of a table with a `name` and options."""
     table = {"name": value} if isinstance(value, str) else _table(value)
     known = table.get("name") if table is not None else None
     if table is None or not isinstance(known, str):
@@ -349,7 +359,7 @@ def _calibrator(name: str, value: Any) -> dict[str, Any]:
 
 
 def make_rule(table: Mapping[str, Any], name: str) -> Rule:
-    """The rule that a table of a recipe describes; `name` names it in messages. Raises `DiagnosticError`."""
+    """Returns the rule that a table of a recipe describes; `name` is its name in messages. Raises `DiagnosticError`."""
     settings: dict[str, Any] = {}
     matchers: dict[str, Any] = {}
     facts: dict[str, bool] = {}
@@ -398,7 +408,8 @@ def _described(table: Mapping[str, Any], place: int) -> str:
 
 
 def read_rules(source: RecipeSource) -> list[Rule]:
-    """The rules of a recipe, none without one. Raises `DiagnosticError` where it cannot be read or has unknown keys."""
+    """Returns the rules of a recipe, none without a recipe. Raises `DiagnosticError` if it cannot be read or has
+    unknown keys."""
     recipe = RecipeText.of(source)
     if recipe is None:
         return []
@@ -413,7 +424,7 @@ def read_rules(source: RecipeSource) -> list[Rule]:
 
 
 def effort_in(source: RecipeSource) -> Effort | None:
-    """The effort of repairs that a recipe names at its top, `None` where it names none. Raises `DiagnosticError`."""
+    """Returns the accuracy recovery effort set at the top of a recipe, or `None`. Raises `DiagnosticError`."""
     recipe = RecipeText.of(source)
     effort: Any = None if recipe is None else _content(recipe).get(EFFORT)
     if effort not in (None, AUTO) and (isinstance(effort, bool) or not isinstance(effort, int)):
@@ -422,7 +433,7 @@ def effort_in(source: RecipeSource) -> Effort | None:
 
 
 def _content(recipe: RecipeText) -> dict[str, Any]:
-    """What a recipe holds. Raises `DiagnosticError` where that is no recipe."""
+    """Returns the parsed content of a recipe. Raises `DiagnosticError` if it is not a valid recipe."""
     path = recipe.name
     content = parse_toml(recipe.text, f"'{path}'")
     for key in content:
@@ -447,12 +458,12 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
     "weight": {"storage": "weights", "scheme": "weight_scheme", "granularity": "granularity"},
     "accumulator": {"storage": "accumulator"},
 }
-"""For each slot, in the order of the rules, the option that sets a field."""
+"""For each slot, in the order of the rules, the option that sets each field."""
 
 
 @dataclass(frozen=True)
 class TypeOptions:
-    """Fields of rules for all values, as a recipe spells them; empty ones set nothing.
+    """Options that set fields for all values, spelled as in a recipe; an empty option sets nothing.
 
     The command line, `qmlir.quantize` and the passes share them.
     """
@@ -466,23 +477,23 @@ class TypeOptions:
     calibrator: str = ""
 
     def said(self) -> Iterator[tuple[str, dict[str, str]]]:
-        """For each slot that options set fields of, the options by field: one rule each, in their order."""
+        """Yields each slot with fields set by options, and the option of each field, in the order of the rules."""
         for slot, by_field in _OPTIONS.items():
             said = {field: option for field, option in by_field.items() if getattr(self, option)}
             if said:
                 yield slot, said
 
     def rules(self) -> list[Rule]:
-        """The rules, one for each slot. Raises `DiagnosticError`."""
+        """Returns the rules, one for each slot. Raises `DiagnosticError`."""
         rules: list[Rule] = []
         for slot, said in self.said():
             table = {field: getattr(self, option) for field, option in said.items()}
             rule = make_rule({"slot": slot, **table}, f"the options for slot '{slot}'")
             sources = {field: f"the option {option}={getattr(self, option)}" for field, option in said.items()}
-            rules.append(Rule(rule.settings, slot=rule.slot, sources=sources))  # without a name: it may match nothing
+            rules.append(Rule(rule.settings, slot=rule.slot, sources=sources))  # unnamed: it may match nothing
         return rules
 
 
 def make_recipe(rules: list[Rule], source: RecipeSource = "") -> Recipe:
-    """The recipe of `rules`, then of the built-in rules, then of the rules in `source`."""
+    """Returns the recipe of `rules`, then the built-in rules, then the rules in `source`."""
     return Recipe([*rules, *built_in_rules(rules), *read_rules(source)])

@@ -16,10 +16,10 @@ from qmlir.text.files import path_of
 from qmlir.text.parsing import read_source
 from qmlir.text.renames import RECIPE
 
-# Settings as users of other tools write them: `QInt8`, `MinMax`, `per_channel`, and names that are other ones here.
+# Settings in the spelling of other tools: `QInt8`, `MinMax`, `per_channel`, and settings with another name here.
 #
-# A value that can mean one thing only is taken for it. A name of a setting that another tool has is answered with
-# what to write here, since its values differ as well.
+# A value with only one possible meaning is translated. For a setting name of another tool, the error says what to write
+# here, since the values differ as well.
 
 _STORAGE = re.compile(r"q?(u?)int([0-9]+)|s([0-9]+)")
 _BLOCK = re.compile(r"(?:block|group)(?:size)?:?([0-9]+)")
@@ -35,7 +35,7 @@ _GRANULARITIES = {
 
 
 def _plain(text: str) -> str:
-    """`text` without what different tools write differently: case, underscores, dashes, spaces."""
+    """Returns `text` without case, underscores, dashes and spaces, which differ between tools."""
     return re.sub(r"[-_ ]", "", text).lower()
 
 
@@ -65,16 +65,17 @@ _READERS: Mapping[str, Callable[[str], str]] = {
     "scheme": lambda text: _one_of(scheme_names(), _SCHEMES)(text),
     "calibrator": lambda text: _one_of(calibrator_names(), _CALIBRATORS)(text),
 }
-"""For each field of a rule, the name that a text means here; what is not known stays as it is."""
+"""For each field of a rule, translates a text to the name used here; unknown texts stay as they are."""
 
 
 def spelled(field: str, text: str) -> str:
-    """`text` as the `field` of a rule has it: `QInt8` as a storage is `i8`, `MinMax` as a calibrator `min_max`."""
+    """Returns `text` as the `field` of a rule spells it: `i8` for the storage `QInt8`, `min_max` for the calibrator
+    `MinMax`."""
     return _READERS[field](text) if field in _READERS else text
 
 
 def text_of(value: Any) -> str:
-    """A value of a setting as text: members of enumerations and types of NumPy and torch by their names."""
+    """Returns the value of a setting as text: members of enumerations and types of NumPy and torch by their names."""
     if isinstance(value, Enum) and not isinstance(value, str):
         return value.name
     if isinstance(value, type):
@@ -85,7 +86,7 @@ def text_of(value: Any) -> str:
 _EXCLUDE = ("exclude", "/head/*")
 
 _OPPOSITE: Mapping[str, str] = {"channel": "tensor", "tensor": "channel", "symmetric": "asymmetric"}
-"""What another tool means by `per_channel=False`: the value here, in place of that for `True`."""
+"""The value here for `per_channel=False` and the like, by the value for `True`."""
 
 FOREIGN: Mapping[str, tuple[str, str] | str] = {
     **dict.fromkeys(("calibrate_method", "calibration_method"), ("calibrator", "entropy")),
@@ -130,13 +131,13 @@ FOREIGN: Mapping[str, tuple[str, str] | str] = {
         "it is applied automatically where it helps",
     ),
 }
-"""Settings of ONNX Runtime, NNCF and others: the setting here and a value of it, or what to do."""
+"""Settings of ONNX Runtime, NNCF and others: the setting here with an example value, or advice."""
 
 
 def meant(field: str, value: Any, example: str) -> Any:
-    """The `value` that a setting of another tool had, as a setting here has it that is about the `field` of a rule.
+    """Returns the `value` of another tool's setting, translated to the setting here that sets the `field` of a rule.
 
-    `example` is what to show where the value says nothing.
+    `example` is returned if the value carries no information.
     """
     if value is False:
         return _OPPOSITE[example]
@@ -146,9 +147,10 @@ def meant(field: str, value: Any, example: str) -> Any:
 
 
 def setting_hint(name: str, value: Any, known: Sequence[str], written: Callable[[str, str], str]) -> str:
-    """What to write in place of a setting that is not `known`, the end of a message; `written` has a setting's form.
+    """Returns the end of a message: what to write instead of a setting that is not `known`. `written` formats a
+    setting.
 
-    Nothing for a `value` of `False` that leaves out what is not done here without being asked for.
+    The hint is empty for a `value` of `False` that disables a feature which is off by default here.
     """
     found = FOREIGN.get(name.replace("-", "_").lower())
     if isinstance(found, tuple):
@@ -159,40 +161,41 @@ def setting_hint(name: str, value: Any, known: Sequence[str], written: Callable[
     return f"; did you mean '{near[0]}'?" if near else ""
 
 
-# Recipes as text, TOML: of a file, of tables in Python, and rules added to one.
+# Recipes as TOML text: from a file, from tables in Python, and with added rules.
 
 RuleTable: TypeAlias = Mapping[str, Any]
-"""A rule as a recipe has it."""
+"""A rule as a table of a recipe."""
 
 _HEAD = "[[rule]]"
 
 EFFORT = "effort"
-"""The one key beside the rules: the effort of repairs, as `quantize --effort`."""
+"""The one key of a recipe besides its rules and version: the accuracy recovery effort, as `quantize --effort`."""
 
 VERSION_KEY, VERSION = "version", 1
-"""The key at the top of a recipe that qmlir writes, and its value. A recipe without one may have the keys of 0.1."""
+"""The version key at the top of a recipe that qmlir writes, and its value. A recipe without it may have the keys of
+0.1."""
 
 _VERSION_LINE = re.compile(rf"^{VERSION_KEY}\s*=.*\n", re.MULTILINE)
 
 AUTO: Literal["auto"] = "auto"
-"""The effort that applies the remedy that helps, if answers are lost."""
+"""The effort that applies the remedy that helps if the quantized model no longer agrees with the float model."""
 
 Effort: TypeAlias = int | Literal["auto"]
-"""How hard to repair: 0 to 3, or `auto`."""
+"""The accuracy recovery effort: 0 to 3, or `auto`."""
 
 
 @dataclass(frozen=True)
 class RecipeText:
-    """A recipe as TOML text, which one function hands to another without a file."""
+    """A recipe as TOML text, passed between functions without a file."""
 
     name: str
-    """The name in messages: of a file, its path."""
+    """The name in messages; for a file, its path."""
 
     text: str
 
     @staticmethod
     def of(source: "RecipeSource") -> "RecipeText | None":
-        """The recipe itself, or the one in a file; `None` for an empty path. Raises `DiagnosticError`."""
+        """Returns the recipe itself, or the one in a file; `None` for an empty path. Raises `DiagnosticError`."""
         if isinstance(source, RecipeText):
             return source
         if isinstance(source, str | PathLike):
@@ -204,7 +207,7 @@ class RecipeText:
         )
 
     def with_rules(self, tables: Sequence[RuleTable], name: str) -> "RecipeText":
-        """This recipe with more rules after its own, which `name` names."""
+        """Returns this recipe with the rules `tables`, which `name` names, after its own."""
         texts = [effort_text(self), rules_text(self), *map(table_text, tables)]
         return RecipeText(f"{self.name} and {name}" if self.name else name, "\n\n".join(filter(None, texts)) + "\n")
 
@@ -213,9 +216,9 @@ class RecipeText:
 
 
 def _with_new_names(text: str) -> str:
-    """The text of a recipe in a file, with the keys of rules that have another name now renamed.
+    """Returns the text of a recipe in a file, with old keys of rules replaced by their current names.
 
-    A recipe with a version stays as it is, and so does text that is no recipe.
+    A recipe with a version stays as it is, and so does text that is not a recipe.
     """
     try:
         content = parse_toml(text, "the recipe")
@@ -237,17 +240,17 @@ def _with_new_names(text: str) -> str:
 
 
 RecipeSource: TypeAlias = str | PathLike[str] | RecipeText | Mapping[str, Any] | Sequence[RuleTable]
-"""A recipe: the path of its file, empty for none; its text; its tables, `{"rule": [{"op": "softmax", …}]}`; or the
-rules alone."""
+"""A recipe: the path of its file, empty for none; its text; its tables, `{"rule": [{"op": "softmax", …}]}`; or a list
+of rules."""
 
 
 def table_text(table: RuleTable) -> str:
-    """The lines of one rule."""
+    """Returns the lines of one rule."""
     return "\n".join([_HEAD, *(f"{toml_key(key)} = {toml_value(value)}" for key, value in table.items())])
 
 
 def effort_text(recipe: RecipeText) -> str:
-    """The line of a recipe that names an effort, empty where none does; it stands before all rules."""
+    """Returns the line of a recipe that sets an effort, or an empty string; the line precedes all rules."""
     try:
         effort = parse_toml(recipe.text, "the recipe").get(EFFORT)
     except DiagnosticError:
@@ -256,10 +259,10 @@ def effort_text(recipe: RecipeText) -> str:
 
 
 def rules_text(recipe: RecipeText) -> str:
-    """The rules of a recipe as `[[rule]]` tables: its text where it is written so, otherwise they are written anew.
+    """Returns the rules of a recipe as `[[rule]]` tables, in the original text if it has that form.
 
-    TOML lets no `[[rule]]` stand beside a list, `rule = [{ ... }]`. What is no recipe stays as it is, for `read_rules`
-    to refuse.
+    TOML does not allow `[[rule]]` in addition to a list, `rule = [{ ... }]`. Text that is not a recipe stays as it is,
+    for `read_rules` to reject.
     """
     text = _VERSION_LINE.sub("", recipe.text, count=1).strip()
     try:

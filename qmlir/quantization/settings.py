@@ -1,4 +1,4 @@
-"""The settings of `qmlir.quantize`, a row each, and the options that the deciding passes share."""
+"""The settings of `qmlir.quantize`, one row each, and the options that the deciding passes share."""
 
 import inspect
 import re
@@ -26,39 +26,40 @@ from qmlir.quantization.rounded_states import round_states
 from qmlir.quantization.shared_scales import states_of
 from qmlir.text.files import path_of
 
-# The settings of `qmlir.quantize`, one row each: of it come keywords of the API, options of commands, and `help`.
+# The settings of `qmlir.quantize`, one row each. The keywords of the API, the options of commands, and `help` are
+# derived from them.
 
 
 @dataclass(frozen=True)
 class SettingRow:
-    """What is told of a setting."""
+    """The description of a setting."""
 
     summary: str
     default: str = ""
-    """What holds where nothing is said."""
+    """The behavior if the setting is omitted."""
 
     metavar: str = ""
     field: str = ""
-    """The field of a recipe's rule that it sets: its values are spelled as those."""
+    """The field of a recipe's rule that the setting sets; its values have the spelling of that field."""
 
     choices: Callable[[], Sequence[str]] | None = None
-    """All values, where they can be listed."""
+    """Returns all values, if they can be listed."""
 
     on_command_line: bool = True
-    """Whether the option is made of this row."""
+    """True if the command-line option is generated from this row."""
 
 
 class QuantizeSettings(TypedDict, total=False):
-    """How to quantize: the settings of `qmlir.quantize`, all of which may be left out.
+    """How to quantize: the settings of `qmlir.quantize`, all of them optional.
 
-    From `activations` to `recipe` they are options of `quant-assign-types`, the defaults for all values.
+    The settings from `activations` to `recipe` are options of `quant-assign-types`, the defaults for all values.
     """
 
     device: Annotated[
         str | Sequence[str],
         SettingRow("devices to quantize for, preferred first: npu,cpu", "cpu", on_command_line=False),
     ]
-    """The targets give the defaults of the other settings. Without a target, everything is quantized for the CPU."""
+    """The targets define the defaults of the other settings. Without a target, everything is quantized for the CPU."""
 
     keep_composites: Annotated[
         Sequence[str],
@@ -68,7 +69,7 @@ class QuantizeSettings(TypedDict, total=False):
         str | Sequence[str],
         SettingRow("nodes or operator types to keep in float, as globs: /head/*, Softmax", "", "GLOB", "node"),
     ]
-    """They become the last rules of the recipe."""
+    """The exclusions become the last rules of the recipe."""
 
     activations: Annotated[str, SettingRow("activation type: i8, u8, i16, i4, i2<-1:1>, …", "i8", "STORAGE", "storage")]
     weights: Annotated[str, SettingRow("weight type: i8, i4, ternary, binary, …", "i8<-127:127>", "STORAGE", "storage")]
@@ -98,7 +99,7 @@ class QuantizeSettings(TypedDict, total=False):
     recipe: Annotated[
         RecipeSource, SettingRow("TOML file with rules for single nodes, operations and slots", "", "FILE")
     ]
-    """Or in Python its text as a `RecipeText`, or its tables: `{"rule": [{"op": "softmax", "quantize": False}]}`."""
+    """In Python also its text as a `RecipeText`, or its tables: `{"rule": [{"op": "softmax", "quantize": False}]}`."""
 
     requantize: Annotated[
         str,
@@ -112,7 +113,8 @@ class QuantizeSettings(TypedDict, total=False):
         int,
         SettingRow("accumulator width of 8-bit contractions: 16 (for AVX2 without VNNI) or 32", "32", "N"),
     ]
-    """16 rounds weights so that no sum of `accumulator_pairs` pairs of products overflows (`quant-shorten-sums`)."""
+    """With 16, weights are rounded so that no sum of `accumulator_pairs` pairs of products overflows
+    (`quant-shorten-sums`)."""
 
     accumulator_pairs: Annotated[
         int,
@@ -127,23 +129,24 @@ class QuantizeSettings(TypedDict, total=False):
         Mapping[str, str],
         SettingRow("inputs, each with the output that is this input of the next call", on_command_line=False),
     ]
-    """`{"past_*": "present_*"}`: they enter and leave as stored integers of one type, and all others as floats."""
+    """`{"past_*": "present_*"}`: states enter and leave as stored integers of one type, all other values as floats."""
 
     assert_all_quantized: Annotated[bool, SettingRow("fail and list the operations if any stays in float", "False")]
 
 
 @cache
 def setting_rows() -> Mapping[str, SettingRow]:
-    """The row of each setting, by name."""
+    """Returns the row of each setting, by name."""
     hints = get_type_hints(QuantizeSettings, include_extras=True)
     return {name: next(each for each in get_args(hint) if isinstance(each, SettingRow)) for name, hint in hints.items()}
 
 
 def understood(settings: QuantizeSettings) -> dict[str, Any]:
-    """`settings` as the fields of `QuantizeOptions`, with our names of values, and `exclude` as rules of the recipe.
+    """Returns `settings` as fields of `QuantizeOptions`, with translated values, and with `exclude` as rules of the
+    recipe.
 
-    Raises `TypeError` for a name that is not a setting, and `DiagnosticError` for a value of another type and for a
-    recipe that cannot be read.
+    Raises `TypeError` for an unknown name, and `DiagnosticError` for a value of the wrong type and for a recipe that
+    cannot be read.
     """
     rows = setting_rows()
     found: dict[str, Any] = {}
@@ -158,7 +161,7 @@ def understood(settings: QuantizeSettings) -> dict[str, Any]:
         recipe = str(path_of(recipe) if recipe else "") if _is_path(recipe) else RecipeText.of(recipe) or ""
     excluded = names_in("exclude", found.pop("exclude", ()), split=False)
     if tables := [{"node": each, "quantize": False} for each in excluded]:
-        read_rules(recipe)  # what is wrong with it is said of the recipe alone
+        read_rules(recipe)  # errors in the recipe are reported before the exclusions are added
         recipe = (RecipeText.of(recipe) or RecipeText("", "")).with_rules(tables, "exclude")
     if recipe:
         found["recipe"] = recipe
@@ -170,7 +173,7 @@ def understood(settings: QuantizeSettings) -> dict[str, Any]:
 
 
 def _states_in(given: Any) -> tuple[str, ...]:
-    """The pairs `INPUT=OUTPUT`, also of outputs by the names of inputs. Raises `DiagnosticError`."""
+    """Returns pairs `INPUT=OUTPUT`, also from a mapping of inputs to outputs. Raises `DiagnosticError`."""
     if isinstance(given, Mapping) and all(map(_is_text, chain(*cast(Mapping[Any, Any], given).items()))):
         return tuple(f"{enters}={leaves}" for enters, leaves in cast(Mapping[str, str], given).items())
     if not isinstance(given, list | tuple):
@@ -182,7 +185,8 @@ def _states_in(given: Any) -> tuple[str, ...]:
 
 
 def _no_setting(function: str, name: str, value: Any, known: Sequence[str]) -> TypeError:
-    """The error about a setting that `function` does not have, with the `value` as it is spelled here."""
+    """Returns the error for a setting that `function` does not have, with a hint that shows `value` in the spelling
+    here."""
 
     def written(of: str, example: str) -> str:
         return f"{of}={meant(setting_rows()[of].field, value, example)!r}"
@@ -196,7 +200,7 @@ def _is_text(value: object) -> bool:
 
 
 def names_in(setting: str, value: Any, *, split: bool = True) -> tuple[str, ...]:
-    """The names that a setting lists, or has in one text. Raises `DiagnosticError`."""
+    """Returns the names in a list, or in one comma-separated text. Raises `DiagnosticError`."""
     if isinstance(value, str):
         return tuple(name.strip() for name in value.split(",") if name.strip()) if split else (value,)
     if not isinstance(value, Sequence) or not all(map(_is_text, cast(Sequence[Any], value))):
@@ -212,11 +216,11 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def tells_settings(**words: str) -> Callable[[_Function], _Function]:
-    """A function that takes `**settings`, with all of them in its signature and its docstring: for `help`.
+    """Returns a decorator that adds all settings to the signature and docstring of a function with `**settings`, for
+    `help`.
 
-    What is none of its parameters is a `TypeError`, which names what is near.
-
-    `words` are what the signature shows in place of long annotations.
+    The decorated function raises `TypeError` for an unknown keyword, with the nearest name. `words` replace long
+    annotations in the signature.
     """
 
     def told(function: _Function) -> _Function:
@@ -256,13 +260,13 @@ def tells_settings(**words: str) -> Callable[[_Function], _Function]:
 
 
 def _brief(annotation: Any) -> str:
-    """An annotation without the modules of its names."""
+    """Returns an annotation as text without module names."""
     return re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", inspect.formatannotation(annotation))
 
 
 @dataclass(frozen=True)
 class _Shown:
-    """Words in place of a default or an annotation, as a signature shows them."""
+    """A text that a signature shows instead of a default or an annotation."""
 
     text: str
 
@@ -270,10 +274,10 @@ class _Shown:
         return self.text
 
 
-# The options that the passes which decide share: defaults for all values, and a recipe file for more.
+# The options that the deciding passes share: defaults for all values, and a recipe file for more.
 
 Watch = Callable[[Recipe, Sequence[Decisions]], None]
-"""Is called with a recipe and its decisions for each function of a module, before casts are put into it."""
+"""A callback that receives a recipe and its decisions for each function of a module, before casts are inserted."""
 
 
 @dataclass(frozen=True)
@@ -284,10 +288,10 @@ class TakesRecipe(TypeOptions, TakesValues):
 
     VALUES: ClassVar[tuple[str, ...]] = ("given_recipe",)
     given_recipe: ClassVar[RecipeText | None] = None
-    """The recipe itself, in place of the file that `recipe` names."""
+    """A recipe in memory, used instead of the file that `recipe` names."""
 
     def whole_recipe(self) -> Recipe:
-        """What options, built-in rules and the recipe say."""
+        """Returns the recipe of the options, the built-in rules and the recipe file."""
         return make_recipe(self.rules(), self.given_recipe or self.recipe)
 
 
@@ -300,10 +304,10 @@ def decide_and_insert(
     float_constants: bool = False,
     watch: Watch | None = None,
 ) -> list[Decisions]:
-    """Decide for every function of `module`, tell `watch`, and put the casts.
+    """Decides the types for every function of `module`, calls `watch`, and inserts the casts.
 
-    Raises `DiagnosticError` where a rule of the recipe decides nothing, and with `assert_all_quantized` where an
-    operation on floats is left in float, listing all of them.
+    Raises `DiagnosticError` if a rule of the recipe has no effect. With `assert_all_quantized`, also raises it if an
+    operation stays in float, and lists all of these.
     """
     functions = functions_of(module)
     targets = targets_of(module)

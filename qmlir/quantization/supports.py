@@ -1,7 +1,7 @@
-"""Whether a target computes an operation on its types: each value against what the target accepts in its slot.
+"""Support checks: compares the type of each value of an operation with the types that a target accepts in its slot.
 
-Nothing is known of a target here but its description. The types may be those of the operation, or types that a pass
-considers for it.
+The checks use only the description of a target. The types may be those of the operation, or types that a pass considers
+for it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,14 +33,14 @@ from qmlir.quantization.retyping import on_types
 
 
 def storage_of(type_: StoredType) -> Storage:
-    """The storage of a type, its limits where they are narrower."""
+    """Returns the storage of a type, with its limits if these are narrower."""
     limits = (type_.storage_min, type_.storage_max)
     widest = limits == storage_limits(type_.storage)
     return Storage(type_.bits, type_.is_signed, None if widest else limits)
 
 
 def schemes_of(type_: UniformQuantizedType) -> Scheme:
-    """The narrowest scheme by which the parameters of a type may have been chosen."""
+    """Returns the narrowest scheme that can produce the parameters of a type."""
     has_powers = bool(np.all(power_of_two_ceiling(type_.scales) == type_.scales))
     if np.all(type_.zero_points == symmetric_zero_point(storage_of(type_))):
         return Scheme.SYMMETRIC_POW2 if has_powers else Scheme.SYMMETRIC
@@ -48,7 +48,7 @@ def schemes_of(type_: UniformQuantizedType) -> Scheme:
 
 
 def granularity_of(type_: UniformQuantizedType) -> str:
-    """`tensor`, `channel` or `block:N`, as recipes say it."""
+    """Returns `tensor`, `channel` or `block:N`, as in recipes."""
     match type_.granularity:
         case Granularity.TENSOR:
             return "tensor"
@@ -60,17 +60,17 @@ def granularity_of(type_: UniformQuantizedType) -> str:
 
 @dataclass(frozen=True)
 class _Fault:
-    """What is wrong with a value, and how much of it is right: messages name the nearest accepted type."""
+    """A mismatch of a value, with the number of matching criteria: messages name the nearest accepted type."""
 
     right: int
     text: str
 
 
 def _wrong(accepted: Accepted | None, element: Attribute, slot: Slot) -> _Fault | None:
-    """Why a value of this element type is not accepted in a slot; `None` where it is."""
+    """Returns why a slot does not accept a value of this element type; `None` if it does."""
     if accepted is None or not isinstance(element, AnyFloat | UniformType):
         return None
-    if not isinstance(element, UniformQuantizedType):  # floats, or such as are stored in 8 bits
+    if not isinstance(element, UniformQuantizedType):  # floats, including those stored in 8 bits
         if not accepted.storages or (isinstance(element, AnyFloat) and element.name in accepted.floats):
             return None
         name = element.name if isinstance(element, AnyFloat) else brief_text(element)
@@ -85,7 +85,7 @@ def _wrong(accepted: Accepted | None, element: Attribute, slot: Slot) -> _Fault 
 
 
 def _result_slots(op: Operation, support: Support, element: Attribute) -> Iterator[Slot]:
-    """The slots that a result may be in: a sum may be an accumulator, exact in 32 bits where nothing is said of it."""
+    """Yields the slots of a result: a sum may be an accumulator, by default only in 32 bits."""
     if isinstance(op, Quantizable):
         slots = op.quantization_slots()
         is_sum = slots.takes_accumulators or Slot.WEIGHT in slots.operands.values()
@@ -96,7 +96,8 @@ def _result_slots(op: Operation, support: Support, element: Attribute) -> Iterat
 
 
 def _in_one_of(support: Support, slots: Iterable[Slot], element: Attribute) -> str | None:
-    """Why a value of this element type is accepted in none of `slots`, of which the last one is what it mostly is."""
+    """Returns why none of `slots` accepts a value of this element type; `None` if one does. The last slot is the usual
+    one."""
     nearest: _Fault | None = None
     for slot in slots:
         fault = _wrong(support.slot(slot), element, slot)
@@ -108,7 +109,7 @@ def _in_one_of(support: Support, slots: Iterable[Slot], element: Attribute) -> s
 
 
 def is_bias(op: Quantizable, place: int) -> bool:
-    """Whether the operand of `op` at `place` is a constant that is added to the result of a contraction."""
+    """Returns True if the operand of `op` at `place` is a constant that is added to the result of a contraction."""
     if not op.quantization_slots().takes_accumulators or len(op.operands) != 2:
         return False
     value, other = op.operands[place].owner, op.operands[1 - place].owner
@@ -131,10 +132,10 @@ def mismatch(
     results: Sequence[Attribute] | None = None,
     element: Callable[[Operation, SSAValue], Attribute] | None = None,
 ) -> str | None:
-    """Which value has a type that `support` does not accept; `None` where all are accepted.
+    """Returns which value has a type that `support` does not accept; `None` if all are accepted.
 
-    Operands and results have the element types that are given, or else their own; `element` says those of operands of
-    other operations, where they are not their own either.
+    `operands` and `results` are element types, by default those of `op`. `element` returns the element types of
+    operands of other operations, if these differ from the current ones.
     """
     elements = _elements(op.operand_types) if operands is None else operands
     made = _elements(op.result_types) if results is None else results
@@ -158,7 +159,7 @@ def _element(_: Operation, value: SSAValue) -> Attribute:
 
 
 def _overflow(support: Support, op: Operation, element: Callable[[Operation, SSAValue], Attribute]) -> str | None:
-    """Why the adder of `support` may not hold every partial sum of `op`; `None` where it is proven that it does."""
+    """Returns why the adder of `support` may overflow in a partial sum of `op`; `None` if it provably does not."""
 
     def known(at: Operation, value: SSAValue) -> Array | None:
         array, type_ = constant_array(value), element(at, value)
@@ -175,7 +176,7 @@ def _overflow(support: Support, op: Operation, element: Callable[[Operation, SSA
 
 
 def _wrong_scale(support: Support, op: Operation, elements: Sequence[Attribute]) -> str | None:
-    """Why a bias has not the scale that is accepted, that of the sum it is added to or another; `None` where it has."""
+    """Returns why the scale of a bias is not the accepted one, that of its sum or its own; `None` if it is."""
     if support.bias is None or len(support.bias.scales) != 1 or not isinstance(op, Quantizable):
         return None
     for place, (_, slot) in enumerate(op.operands_with_slots()):
@@ -200,7 +201,8 @@ def _elements(types: Sequence[Attribute]) -> list[Attribute]:
 
 
 def mode_text(op: Operation) -> str | None:
-    """The mode by which `op` rescales exact integers, as descriptions write it; `None` where it does not."""
+    """Returns the requantization mode of `op`, as descriptions write it; `None` if it does not rescale exact
+    integers."""
     if not isinstance(op, NnOp) or not may_requantize(op):
         return None
     attribute = op.requantize
@@ -217,7 +219,8 @@ def _wrong_mode(target: Description, support: Support, op: Operation) -> str | N
 
 
 def inexpressible(target: Description, support: Support, op: Operation) -> str | None:
-    """Why no mode of requantization of `target` expresses the scales of `op`; `None` where one does: `op` has it."""
+    """Returns why no requantization mode of `target` can express the scales of `op`; `None` if `op` was set to one that
+    does."""
     if not isinstance(op, NnOp) or not may_requantize(op):
         return None
     modes = [parse_requantization(text) for text in target.modes(support)]
@@ -234,10 +237,10 @@ def why_not(
     *,
     with_mode: bool = True,
 ) -> str | None:
-    """Why `target` does not compute `op` by its role, properties, types and requantization; `None` where it does.
+    """Returns why `target` does not compute `op`, by its role, properties, types and requantization; `None` if it does.
 
-    `operands` and `results` are element types to think of in place of its own; without `with_mode` the mode may still
-    be chosen.
+    `operands` and `results` are element types to assume instead of those of `op`. Without `with_mode`, the mode is
+    still to be chosen and is not checked.
     """
     if (reason := target.why_not(op)) is not None:
         return reason
@@ -253,12 +256,12 @@ def why_not(
 
 
 def first_target(targets: Iterable[Description], op: Operation, *, with_mode: bool = True) -> Description | None:
-    """The first of `targets` that computes `op` as it is."""
+    """Returns the first of `targets` that computes `op` as it is."""
     return next((target for target in targets if why_not(target, op, with_mode=with_mode) is None), None)
 
 
 def targets_around(op: Operation) -> tuple[Description, ...]:
-    """The targets of the module that `op` is in."""
+    """Returns the targets of the module that contains `op`."""
     top = op
     while (parent := top.parent_op()) is not None:
         top = parent
@@ -266,13 +269,14 @@ def targets_around(op: Operation) -> tuple[Description, ...]:
 
 
 def may_be_computed(op: Operation, made: Operation) -> bool:
-    """Whether a target of the module of `op` computes `made`, which is to take its place; so it is without targets."""
+    """Returns True if a target of `op`'s module computes `made`, which replaces `op`, or if the module has no
+    targets."""
     targets = targets_around(op)
     return not targets or first_target(targets, made, with_mode=False) is not None
 
 
 def retyped(op: Operation, operands: Sequence[SSAValue], elements: Sequence[Attribute | None]) -> Operation | None:
-    """`op` on other types, as `on_types` makes it; `None` where it does not take them, or no target computes it."""
+    """Returns `op` on other types; `None` if it does not support them, or no target computes it."""
     try:
         made = on_types(op, operands, elements)
     except VerifyException:

@@ -1,4 +1,4 @@
-"""`kernel-tabulate`: a chain of operations from one byte to another becomes a table of 256 bytes."""
+"""`kernel-tabulate`: replaces a chain of operations from one byte to another by a table of 256 bytes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.rewriting import apply_patterns_greedily
 
 BYTES = np.arange(-128, 128, dtype=np.int8)
-"""Every byte, in the order of the table."""
+"""All bytes, in the order of the table."""
 
 _LEAST_COST = 24
-"""What the operations that a table saves must cost at least: about what reading 16 elements one by one costs."""
+"""The least cost of operations that a table replaces: about the cost of reading 16 elements one by one."""
 
 _COSTS: Mapping[type[Operation], int] = {
     arith.ConstantOp: 0,
@@ -39,27 +39,27 @@ _COSTS: Mapping[type[Operation], int] = {
     tensor.ExtractOp: 16,
     RequantizeOp: 6,
 }
-"""What operations cost on a vector, in simple ones of `arith`, which cost 1."""
+"""The cost of vectorized operations, in units of a simple `arith` operation; others cost 1."""
 
 _FUNCTION = 24
-"""The cost of a function of `math` that no instruction computes."""
+"""The cost of a `math` function without a machine instruction."""
 
 
 def cost_of(op: Operation) -> int:
-    """What an operation costs on a vector, in simple ones."""
+    """Returns the cost of a vectorized operation, in units of a simple one."""
     return _COSTS.get(type(op), _FUNCTION if op.dialect_name() == "math" else 1)
 
 
 @dataclass(frozen=True)
 class TabulatedChain:
-    """The operations before `target` that depend on `source` and constants alone, in their order."""
+    """The operations before `target` that depend only on `source` and constants, in order."""
 
     source: SSAValue
     target: SSAValue
     operations: Sequence[Operation]
 
     def gone(self) -> set[Operation]:
-        """The operations that are needed no more when the target comes from a table."""
+        """Returns the operations that become unused when the target is read from a table."""
         gone: set[Operation] = set()
         for op in reversed(self.operations):
             users = [use.operation for value in op.results if value is not self.target for use in value.uses]
@@ -68,16 +68,16 @@ class TabulatedChain:
         return gone
 
     def table(self, numbers: Array) -> npt.NDArray[np.int8] | None:
-        """The target, a byte, for each of the `numbers` of the source, `None` where an operation refuses one."""
+        """Returns the target, a byte, for each element of `numbers`; `None` if an operation is undefined for one."""
         found = self.results(numbers)
         return None if found is None else np.ascontiguousarray(found, np.int8)
 
     def results(self, numbers: Array) -> Array | None:
-        """The target for each of the `numbers` of the source, `None` where an operation refuses one of them."""
+        """Returns the target for each element of `numbers`; `None` if an operation is undefined for one."""
         values: dict[SSAValue, Any] = {self.source: numbers}
         for op in self.operations:
             try:
-                with np.errstate(all="ignore"):  # among them are numbers that never occur
+                with np.errstate(all="ignore"):  # some of the numbers never occur
                     results = evaluate(op, [_value(values, operand) for operand in op.operands])
             except InterpretationError:
                 return None
@@ -89,7 +89,7 @@ class TabulatedChain:
 
 
 def _value(values: Mapping[SSAValue, Any], operand: SSAValue) -> Any:
-    """What is known of a value of the body, or of a constant tensor outside of it."""
+    """Returns the known elements of a value of the body, or of a constant tensor outside of it."""
     if operand in values:
         return values[operand]
     assert isinstance(operand.owner, arith.ConstantOp)
@@ -98,7 +98,7 @@ def _value(values: Mapping[SSAValue, Any], operand: SSAValue) -> Any:
 
 
 def _is_part(op: Operation) -> bool:
-    """Whether a table may stand for `op`: it computes scalars from scalars, or reads a constant table."""
+    """Returns True if a table can replace `op`: it computes scalars from scalars, or reads a constant table."""
     if op.regions or not op.results or isinstance(op, IndexOp | RowReduceOp):
         return False
     if isinstance(op, tensor.ExtractOp):
@@ -107,7 +107,7 @@ def _is_part(op: Operation) -> bool:
 
 
 def chain_between(body: Block, source: SSAValue, target: SSAValue) -> TabulatedChain | None:
-    """The chain between two values of a body, `None` where something else comes in."""
+    """Returns the chain between two values of a body; `None` if it depends on other values."""
     wanted: set[SSAValue] = {target}
     found: list[Operation] = []
     for op in reversed(list(body.ops)):
@@ -124,7 +124,8 @@ def chain_between(body: Block, source: SSAValue, target: SSAValue) -> TabulatedC
 
 
 def chains_to_bytes(body: Block, source: Attribute) -> Iterator[TabulatedChain]:
-    """The chains of a body from a value of type `source` to a byte: the last byte first, and from its first source."""
+    """Yields the chains of a body from a value of type `source` to a byte, by the last byte and then its first
+    source."""
     values: list[SSAValue] = [*body.args, *(value for op in body.ops for value in op.results)]
     known = [value for value in values if not isinstance(value.owner, arith.ConstantOp)]
     for place in reversed(range(len(known))):
@@ -137,7 +138,8 @@ def chains_to_bytes(body: Block, source: Attribute) -> Iterator[TabulatedChain]:
 
 
 def _best(body: Block) -> tuple[TabulatedChain, npt.NDArray[np.int8]] | None:
-    """The last byte of the body that a table may give, from the first byte that it depends on."""
+    """Returns the last byte of the body that is worth a table, with the table, from the first byte that it depends
+    on."""
     for chain in chains_to_bytes(body, i8):
         table = chain.table(BYTES) if sum(map(cost_of, chain.gone())) >= _LEAST_COST else None
         if table is not None:
@@ -146,7 +148,7 @@ def _best(body: Block) -> tuple[TabulatedChain, npt.NDArray[np.int8]] | None:
 
 
 def replace_chain(chain: TabulatedChain, made: Sequence[Operation], rewriter: PatternRewriter) -> None:
-    """Put `made`, the last of which gives the target, in the place of a chain; what something else reads stays."""
+    """Replaces a chain by `made`, whose last operation produces the target; operations with other users stay."""
     *before, last = chain.operations
     rewriter.replace(last, made)
     for each in reversed(before):
@@ -155,7 +157,7 @@ def replace_chain(chain: TabulatedChain, made: Sequence[Operation], rewriter: Pa
 
 
 class Tabulate(RewritePattern):
-    """The last byte that a table may give comes from it."""
+    """Replaces the chain to the last byte that is worth a table."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, Structured):
@@ -176,15 +178,16 @@ class Tabulate(RewritePattern):
 
 @dataclass(frozen=True)
 class KernelTabulate(ModulePass):
-    """Look up what a body computes from one byte and constants, where that costs more than reading a table.
+    """Replaces computations of a byte from another byte and constants by a table, if they cost more than a table
+    lookup.
 
-    A table has the results of all 256 bytes, computed by the meanings of the operations that it stands for, so no bit
-    changes. It goes from the first byte that the result depends on to the last one that depends on nothing else:
-    activations between a requantization and the next, composed of as many nodes as they may be, become one table. Costs
-    are estimates: a division counts as 8 additions, a table or a function as many; chains of less than 24 stay. A chain
-    that some byte makes undefined stays, too.
+    The table holds the results for all 256 bytes, computed by the semantics of the operations that it replaces, so the
+    result is bit-identical. It spans from the first byte that the result depends on to the last byte that depends on
+    nothing else: the activations between two requantizations become one table, however many nodes they comprise. Costs
+    are estimates: a division counts as 8 additions, a table lookup as 16, a function as 24; chains that cost less than
+    24 stay. A chain that is undefined for some byte also stays.
 
-    Buys most in the encoder of the benchmarks, which takes 1.03 times as long without it.
+    The largest effect is on the encoder of the benchmarks, which takes 1.03 times as long without this pass.
 
     Before:
 

@@ -1,4 +1,4 @@
-"""`calib-apply-profile`: what a profile saw becomes the type of each value, and statistics beside it."""
+"""`calib-apply-profile`: sets the calibrated type of each value, and attaches its statistics, from a profile."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from qmlir.quantization.profiles.profile import Profile, model_digest
 from qmlir.quantization.profiles.statistics import observed, set_ranges_before_biases
 
 SHOWN = 3
-"""So many of the problems stand in the message itself; the notes have all."""
+"""The number of problems that the message itself lists; the notes list all."""
 
 
 def _remove_observers(module: ModuleOp) -> None:
@@ -35,10 +35,10 @@ def _remove_observers(module: ModuleOp) -> None:
 
 
 def _fill_in_empty(module: ModuleOp, entries: dict[SSAValue, Statistics], empty: set[SSAValue]) -> None:
-    """Add entries for the values in `empty`, of no elements, whose type is that of a value in `entries`.
+    """Adds entries for the values in `empty`, which had no elements, if they share a type with a value in `entries`.
 
-    An operation that moves or joins values gives them one type. It is handed on forwards, then backwards: what a
-    concatenation joins is known by its result.
+    An operation that moves or joins values gives them one type. The entries propagate forwards, then backwards: the
+    operands of a concatenation get the range of its result.
     """
     movers = [op for op in module.walk() if isinstance(op, Quantizable) and op.quantization_slots().shares_parameters]
     for op in (*movers, *reversed(movers)) if empty else ():
@@ -50,21 +50,22 @@ def _fill_in_empty(module: ModuleOp, entries: dict[SSAValue, Statistics], empty:
 
 @dataclass(frozen=True)
 class CalibApplyProfile(TakesValues):
-    """Give every float value the type `!quant.calibrated` of the range that the profile saw, its statistics beside it.
+    """Sets the type of every float value to `!quant.calibrated` with its profiled range, and attaches its statistics.
 
-    Observers go. Constants need no entry: their range is in their data. Neither does what has parameters already: a
-    value that was dequantized, or that is quantized to one type, stays as it is. A value with a range keeps it where
-    the profile has no entry. A profile entry that matches no value, a value without an entry and a profile of another
-    model are one error that lists all of them, or with `allow_partial`, or a profile of no samples, a warning; a sum
-    without an entry then has the range that follows from what it is after its bias. The batch size of the model makes
-    no difference. Values that calls hand on share the range of both. A value without elements in any sample, such as
-    the cache of a first step, has the range of the values that an operation joins it with or moves it to, if any. A
-    composite that is whole until its length is known has the ranges of its parts in its `components`, their statistics
-    in `calib.parts`.
+    Observers are removed. Constants need no entry: their data defines their range. Values with quantization parameters
+    need none either: a value that was dequantized, or that is quantized to one type, stays as it is. A value with a
+    range keeps it if the profile has no entry.
+
+    A profile entry that matches no value, a value without an entry and a profile of another model are reported in one
+    error that lists all of them. With `allow_partial`, or for a profile of no samples, it is a warning; a sum without
+    an entry then gets the range of the value after its bias. The batch size of the model does not matter. Values that
+    calls pass on share the range of both sides. A value without elements in any sample, such as the cache of a first
+    step, gets the range of the values that an operation joins with it or moves to it, if any. A composite that stays
+    whole until its length is known stores the ranges of its parts in its `components`, and their statistics in
+    `calib.parts`.
 
     A range of one number is widened to 0, as every quantizer does; the statistics keep the observed range.
 
-    Before (run with `profile="tests/filecheck/passes/profiled/Inputs/relu.json"`):
 
     ```mlir
     func.func @main(%x: tensor<1x4xf32> {nn.name = "x"}) -> tensor<1x4xf32> {
@@ -100,7 +101,7 @@ class CalibApplyProfile(TakesValues):
 
     VALUES: ClassVar[tuple[str, ...]] = ("taken",)
     taken: ClassVar[Profile | None] = None
-    """A profile that the caller has, in place of the file."""
+    """A profile in memory, used instead of the file."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         profile = self.taken or Profile.load(self.profile)
@@ -109,8 +110,8 @@ class CalibApplyProfile(TakesValues):
         is_partial = self.allow_partial or not profile.samples
         problems = [*_other_model(op, profile), *_unmatched(profile, wanted)]
         if not is_partial:
-            # What stands in a choice or a loop that no run came to has no range, and stays in float.
-            if self.taken is None:  # the run that gave the profile said so
+            # Values in a branch or loop that no run reached have no range, and stay in float.
+            if self.taken is None:  # otherwise, the run that recorded the profile has already warned
                 self._report(_missing(profile, filter(_is_conditional, wanted)), Severity.WARNING)
             self._report([*problems, *_missing(profile, filterfalse(_is_conditional, wanted))], Severity.ERROR)
         known = {key: each for key, each in profile.values.items() if each.count}  # infinities alone are no range
@@ -133,7 +134,7 @@ class CalibApplyProfile(TakesValues):
         count("values calibrated", len(entries))
 
     def _report(self, problems: Iterable[Diagnostic], severity: Severity) -> None:
-        """Raise, or warn of, all problems, if there are any."""
+        """Raises an error, or emits a warning, that lists all problems, if there are any."""
         problems = list(problems)
         if not problems:
             return
@@ -155,12 +156,12 @@ class CalibApplyProfile(TakesValues):
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What a profile may have an entry for: a value, or a part of a composite that is whole."""
+    """A value, or a part of a whole composite, for which a profile can have an entry."""
 
     key: str
     owner: Operation
     is_known: bool
-    """Whether it needs no entry."""
+    """True if it needs no entry."""
 
 
 def _wanted(module: ModuleOp, composites: Mapping[NnOp, Mapping[str, str]]) -> list[_Wanted]:
@@ -189,13 +190,13 @@ def _other_model(module: ModuleOp, profile: Profile) -> Iterator[Diagnostic]:
 
 
 def _near(key: str, others: Iterable[str]) -> str:
-    """The end of a message: the nearest name, or one of a part where `key` is the whole, and the other way round."""
+    """Returns the end of a message with the nearest name, or a name of which `key` is a part or the whole."""
     parts = (each for each in others if each.startswith(f"{key}/") or key.startswith(f"{each}/"))
     return nearest_name(key, others) or next((f"; did you mean '{part}'?" for part in parts), "")
 
 
 def _unmatched(profile: Profile, wanted: list[_Wanted]) -> Iterator[Diagnostic]:
-    """The keys of the profile without a value, each with the nearest name."""
+    """Yields a problem for each key of the profile without a value, with the nearest name."""
     known = {each.key for each in wanted}
     missing = [each.key for each in wanted if _is_missing(profile, each)]
     for key in sorted(key for key in profile.values if key not in known):
@@ -211,7 +212,7 @@ def _is_conditional(each: _Wanted) -> bool:
 
 
 def _missing(profile: Profile, wanted: Iterable[_Wanted]) -> Iterator[Diagnostic]:
-    """The values without an entry, each with the nearest name."""
+    """Yields a problem for each value without an entry, with the nearest name."""
     wanted = list(wanted)
     known = {each.key for each in wanted}
     unmatched = [key for key in profile.values if key not in known]

@@ -1,4 +1,4 @@
-"""`nn-raise`: the parts of a composite become the composite again, their parameters with them."""
+"""`nn-raise`: replaces the parts of a composite, with their parameters, by the composite."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ from qmlir.quantization.assignment import is_wanted_whole, raising_fault
 
 
 def _composed(root: SSAValue, candidates: Iterable[Template], number: int = 0) -> Raised | Refusal:
-    """The composite whose result `number` is `root`, or the refusal that came closest to it."""
+    """Returns the composite whose result `number` is `root`, or the refusal that came closest to it."""
     refusal = Refusal("no combination of its surrounding types is supported", is_computed=False)
     for template in candidates:
         try:
@@ -50,9 +50,9 @@ def _composites() -> dict[str, type[NnOp]]:
 
 
 def raise_excerpt(root: Operation) -> NnOp | Refusal:
-    """The innermost composite that `root` says it gives a result of, in the place of an excerpt of its parts.
+    """Raises an excerpt of parts to the innermost composite that `root` is marked as a result of.
 
-    Returns the reason if it cannot be raised.
+    Returns the composite, or the reason if it cannot be raised.
     """
     mark, *outer = marks_on(root)
     value = root.results[0]
@@ -68,17 +68,17 @@ def raise_excerpt(root: Operation) -> NnOp | Refusal:
 
 @dataclass
 class _Raising:
-    """One run of the pass: what is wanted, and what was found out."""
+    """One run of the pass: its options and intermediate results."""
 
     kinds: tuple[str, ...]
     targets: Sequence[Description]
     borrowed: dict[Operation, None] = field(default_factory=dict[Operation, None])
-    """Composites that are raised as parts of others, and wanted for nothing else."""
+    """Composites raised only as parts of others."""
 
     remarks: dict[Operation, str] = field(default_factory=dict[Operation, str])
 
     def _wants(self, operation: type[NnOp], last: Operation) -> bool:
-        """Whether composites of a kind are wanted of parts of which `last` is the last one."""
+        """Returns True if composites of this kind are wanted for parts that end with `last`."""
         origins = origins_of(last)
         if self.kinds:
             return Keep(self.kinds).names_one(operation.name, origins)
@@ -94,7 +94,7 @@ class _Raising:
         return Refusal(fault, is_computed=True)
 
     def raise_marked(self, roots: Iterable[Operation]) -> None:
-        """Raise what says of itself what it was; parts come before the composite whose parts they are."""
+        """Raises operations marked with their former composite; parts come before the composite that contains them."""
         operations = _composites()
         for root in roots:
             op: Operation | None = root
@@ -103,10 +103,11 @@ class _Raising:
                 op = None if operation is None else self._raise_one(op, operation)
 
     def _raise_one(self, root: Operation, operation: type[NnOp]) -> Operation | None:
-        """Raise the innermost composite that `root` is the last part of; the composite that took its place."""
+        """Raises the innermost composite that `root` is the last part of, and returns it; `None` if it is not
+        raised."""
         marks = marks_on(root)
         is_wanted = self._wants(operation, root)
-        if not is_wanted and len(marks) == 1 and not marks[0].role:  # nor is it a part of what may be wanted
+        if not is_wanted and len(marks) == 1 and not marks[0].role:  # nor can it be a part of a wanted composite
             return None
         value, mark = root.results[0], marks[0]
         candidates = templates(operation, mark.properties, value, mark.result)
@@ -122,7 +123,7 @@ class _Raising:
         return found.composite
 
     def raise_candidates(self, roots: Iterable[Operation]) -> None:
-        """Raise what computes the same as a composite."""
+        """Raises operations that compute the same as a composite."""
         for root in roots:
             if root.parent is None or self._raise_cell(root):
                 continue
@@ -135,7 +136,7 @@ class _Raising:
                 self.remarks.setdefault(root, f"looks like {FullyConnectedOp.name}, but is not raised: {fault}")
 
     def _raise_cell(self, root: Operation) -> bool:
-        """Raise the quantized cell of a recurrent layer that `root` is the last part of; whether it is one."""
+        """Raises the quantized cell of a recurrent layer that ends with `root`, and returns True if there is one."""
         if not isinstance(root, AddOp | MulOp) or any(origin.role for origin in origins_of(root)):
             return False
         kind = GruOp if looks_like_gru(root) else LstmOp
@@ -157,7 +158,7 @@ class _Raising:
         return True
 
     def _raise_candidate(self, root: Operation) -> bool:
-        """Raise the first composite that `root` is the last part of; whether there is one."""
+        """Raises the first composite that ends with `root`, and returns True if there is one."""
         for candidate, properties in candidates(root):
             operation, value = candidate.composite, root.results[0]
             if not self._wants(operation, root):
@@ -177,7 +178,7 @@ class _Raising:
 
 
 def _apply_patterns(module: ModuleOp, targets: Iterable[Description], ctx: Context) -> None:
-    """Let the pattern sets of the targets make blocks of their own."""
+    """Applies the pattern sets of the targets, which build target-specific blocks."""
     for target in targets:
         for name in target.patterns:
             patterns = registry.patterns(name)
@@ -189,19 +190,21 @@ def _apply_patterns(module: ModuleOp, targets: Iterable[Description], ctx: Conte
 
 @dataclass(frozen=True)
 class NnRaise(ModulePass):
-    """Make the parts of a composite the composite again, for a target that computes it as a whole.
+    """Replaces the parts of a composite by the composite, for a target that computes it as a whole.
 
-    Parts that came from one composite are found by what `nn-decompose` wrote on the last of them; with `structural`, so
-    are operations that compute the same as a composite: a product of rows with a matrix and a bias, `x * sigmoid(x)`, a
-    softmax spelled out, the quantized cell of an LSTM; constant weights `[K, N]` of such a product are transposed, with
-    the axis of their scales. `kinds` says what is wanted: kinds, names of the model's nodes, or globs of either.
-    Without it that is what a target wants raised (`quant-set-target`) that computes the composite, and everything where
-    the module names no targets; then the pattern sets of the targets raise blocks of their own. What a target computes
-    of the parts stays apart for it, unless that target, or one preferred to it, wants the composite.
+    Parts that came from one composite are identified by the mark that `nn-decompose` puts on the last one. With
+    `structural`, operations that compute the same as a composite are also raised: a product of rows with a matrix and a
+    bias, `x * sigmoid(x)`, a softmax written as separate operations, the quantized cell of an LSTM. Constant weights
+    `[K, N]` of such a product are transposed, with the axis of their scales.
 
-    Quantized parts bring their types, as the property `components` of the composite, which then means exactly those
-    parts; types that are implied, such as the accumulator before a bias, are left out. A group stays where the
-    composite cannot carry all of its parameters, or where a value inside it is used elsewhere; a remark says which.
+    `kinds` selects composites by kind, by the name of a node in the model, or by globs of either. Without `kinds`, the
+    pass raises a composite if a target wants it raised (`quant-set-target`) and computes it, and every composite if the
+    module names no targets. Then the pattern sets of the targets raise target-specific blocks. Parts that one target
+    computes stay apart for it, unless that target or a preferred one wants the composite.
+
+    Quantized parts keep their types in the property `components` of the composite, which then means exactly those
+    parts; implied types, such as that of the accumulator before a bias, are omitted. A group is not raised if the
+    composite cannot represent all of its parameters, or if a value inside it has other users; a remark says which.
 
     Before:
 

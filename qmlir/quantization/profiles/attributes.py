@@ -1,7 +1,7 @@
-"""Statistics beside values: the attribute `calib.stats` on the operation that gives a value, or on an argument.
+"""Statistics attached to values: the attribute `calib.stats` on the producer of a value, or on an argument.
 
-An operation with one result has one `#calib.stats`; one with several has an array with an entry for each, `unit` where
-nothing is known.
+An operation with one result has one `#calib.stats`; an operation with several has an array with one entry per result,
+`unit` for a result without statistics.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -39,16 +39,18 @@ from qmlir.quantization.profiles.keys import functions_of, is_constant
 STATS = "calib.stats"
 
 PARTS = "calib.parts"
-"""The statistics of the parts of a composite that is whole until its length is known, by role."""
+"""The attribute with the statistics of a composite's parts by role, for a composite that stays whole until its length
+is known."""
 
 _SMALLEST: Mapping[type[Attribute], float] = {Float16Type: 2.0**-24, BFloat16Type: 2.0**-133, Float64Type: 2.0**-1074}
 
 
 def calibrated_type(minimum: float, maximum: float, expressed: AnyFloat) -> CalibratedQuantizedType:
-    """The type of a value seen in this range.
+    """Returns the type of a value with this observed range.
 
-    A range of one number is none to the type. It is widened to 0, which a quantizer does anyway; that of zeros alone
-    by the smallest positive number of the expressed type, whose scale is degenerate still.
+    The type requires two distinct bounds. A range of one number is widened to include 0, as a quantizer would do
+    anyway. The range of zeros alone is widened by the smallest positive number of the expressed type; its scale stays
+    degenerate.
     """
     if minimum == maximum:
         minimum, maximum = min(minimum, 0.0), max(maximum, 0.0)
@@ -58,7 +60,7 @@ def calibrated_type(minimum: float, maximum: float, expressed: AnyFloat) -> Cali
 
 
 def _place(value: SSAValue) -> tuple[Operation | FuncOp, int]:
-    """Who gives `value`, and at which place among its like."""
+    """Returns the operation or function that defines `value`, and the index among its results or arguments."""
     if isinstance(value, OpResult):
         return value.op, value.index
     function = value.owner.parent_op() if isinstance(value, BlockArgument) else None
@@ -74,7 +76,7 @@ def _entries(function: FuncOp) -> list[dict[str, Attribute]]:
 
 
 def attach(value: SSAValue, statistics: Statistics | StatsAttr) -> None:
-    """Put `statistics`, of at least one value seen, beside `value`."""
+    """Attaches `statistics` of at least one observed value to `value`."""
     attribute = statistics if isinstance(statistics, StatsAttr) else StatsAttr.of_statistics(statistics)
     owner, place = _place(value)
     if not isinstance(value.owner, Operation):
@@ -94,7 +96,7 @@ def attach(value: SSAValue, statistics: Statistics | StatsAttr) -> None:
 
 
 def attach_parts(composite: NnOp, statistics: Mapping[str, Statistics]) -> None:
-    """Give a composite the ranges of its parts, in its `components`, and their statistics beside it."""
+    """Adds the ranges of a composite's parts to its `components`, and attaches their statistics to it."""
     expressed = plain_type(element_of(composite.results[0]))
     assert isinstance(expressed, AnyFloat)
     types = {role: calibrated_type(each.minimum, each.maximum, expressed) for role, each in statistics.items()}
@@ -107,7 +109,7 @@ def attach_parts(composite: NnOp, statistics: Mapping[str, Statistics]) -> None:
 
 
 def hand_on_parts(composite: Operation, parts: Parts) -> None:
-    """Put the statistics beside a composite beside its parts."""
+    """Attaches the part statistics of a composite to its parts."""
     known = composite.attributes.get(PARTS)
     for role, part in zip(parts.roles, parts.operations, strict=True):
         if isinstance(known, DictionaryAttr) and role in known.data and not is_constant(part):
@@ -115,7 +117,7 @@ def hand_on_parts(composite: Operation, parts: Parts) -> None:
 
 
 def stats_of(value: SSAValue) -> StatsAttr | None:
-    """What stands beside `value`, `None` where nothing does, as beside what a loop hands on."""
+    """Returns the attribute attached to `value`, or `None`; loop-carried values and results of branches have none."""
     if isinstance(value.owner, Block) and not isinstance(value.owner.parent_op(), FuncOp):
         return None
     owner, place = _place(value)
@@ -130,14 +132,14 @@ def stats_of(value: SSAValue) -> StatsAttr | None:
 
 
 def statistics_of(value: SSAValue) -> Statistics | None:
-    """The statistics beside `value`, `None` where there are none, or only a summary."""
+    """Returns the statistics attached to `value`; `None` if there are none, or only a summary."""
     known = stats_of(value)
     return known.statistics if known is not None and known.is_complete else None
 
 
 @dataclass
 class _Ties:
-    """Values that have one type because a call, a choice or a loop hands one on as the other."""
+    """Values that share a type because a call, a branch or a loop passes one on as the other."""
 
     _parents: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
@@ -165,7 +167,7 @@ def _calls(module: ModuleOp) -> Iterator[tuple[CallOp, FuncOp]]:
 
 
 def _values_of(function: FuncOp) -> Iterator[SSAValue]:
-    """The arguments of a function and of regions in it, and the results."""
+    """Yields the arguments of a function and of its nested regions, and the results."""
     for op in function.walk():
         yield from (argument for region in op.regions for block in region.blocks for argument in block.args)
         if op is not function:
@@ -173,7 +175,8 @@ def _values_of(function: FuncOp) -> Iterator[SSAValue]:
 
 
 def _own_constants(module: ModuleOp) -> None:
-    """Let each loop begin with a constant of its own: two that begin with one constant have ranges of their own."""
+    """Gives each loop a separate copy of its initial constant, so that loops which share a constant can have different
+    ranges."""
     for each in [each for op in module.walk() for each in handed_on(op)]:
         owner = each.given.owner
         if isinstance(owner, Operation) and is_constant(owner) and not each.given.has_one_use():
@@ -197,7 +200,7 @@ def _ties(module: ModuleOp) -> _Ties:
 def _constants_in(
     module: ModuleOp, ties: _Ties, roots: Set[SSAValue]
 ) -> Iterator[tuple[SSAValue, tuple[float, float]]]:
-    """The ranges of constants that are tied to values of `roots`."""
+    """Yields the ranges of constants that are tied to values of `roots`."""
     for each in (each for op in module.walk() for each in handed_on(op) if ties.root(each.given) in roots):
         array = constant_array(each.given)
         if array is not None and array.size and np.isfinite(array).all():
@@ -205,10 +208,10 @@ def _constants_in(
 
 
 def tied_statistics(module: ModuleOp, entries: Mapping[SSAValue, Statistics]) -> dict[SSAValue, Statistics]:
-    """The statistics of values without an entry that calls, choices and loops hand on as values with one.
+    """Returns the statistics of values without an entry that calls, branches and loops tie to values with one.
 
-    No sample reached them, as in a branch that none took. Of several values with entries the one of the widest range
-    counts.
+    No sample reached these values, as in a branch that was never taken. If several tied values have entries, the one
+    with the widest range counts.
     """
     ties, known = _ties(module), dict[SSAValue, Statistics]()
     for value, each in entries.items():
@@ -221,8 +224,11 @@ def tied_statistics(module: ModuleOp, entries: Mapping[SSAValue, Statistics]) ->
 
 
 def set_ranges(module: ModuleOp, entries: Mapping[SSAValue, tuple[float, float]]) -> None:
-    """Give each value that has an entry, and what calls, choices and loops hand on as it, the calibrated type of the
-    range, which constants among them are in."""
+    """Gives each value with an entry, and the values tied to it by calls, branches and loops, the calibrated type of
+    the range.
+
+    The range includes the constants among these values.
+    """
     _own_constants(module)
     ties = _ties(module)
     ranges: dict[SSAValue, tuple[float, float]] = {}

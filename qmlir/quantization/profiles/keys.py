@@ -27,10 +27,11 @@ from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.provenance import Origin, origins_of, tensor_name
 from qmlir.ir.signature import inputs_of
 
-# Values that may be NaN because the model chooses, joins or moves a constant with NaN: "no value" of a mask.
+# Values that may be NaN because the model selects, joins or moves a constant with NaN, such as the "no value" of a
+# mask.
 #
-# Such values are not profiled, and stay in float. NaN that appears in any other value is an error of the model or
-# its data, and profiling reports it.
+# Such values are not profiled, and stay in float. NaN in any other value is an error of the model or its data, and
+# profiling reports it.
 
 
 def _has_nan(value: SSAValue) -> bool:
@@ -43,7 +44,7 @@ def _moves(op: Operation) -> bool:
 
 
 def _replaces_nan(op: Operation, value: SSAValue) -> bool:
-    """Return `True` if `op` is `where(isnan(value), other, value)`, or the same with the condition negated."""
+    """Returns True if `op` is `where(isnan(value), other, value)`, or the same with the condition negated."""
     if not isinstance(op, WhereOp):
         return False
     condition, kept = op.condition.owner, op.rhs
@@ -53,7 +54,7 @@ def _replaces_nan(op: Operation, value: SSAValue) -> bool:
 
 
 def values_with_nan(module: ModuleOp) -> Set[SSAValue]:
-    """The values that a constant with NaN may reach, but not through a choice that replaces NaN."""
+    """Returns the values that a constant with NaN may reach, except through a `where` that replaces NaN."""
     waiting: list[SSAValue] = [
         result
         for op in module.walk()
@@ -80,16 +81,16 @@ def values_with_nan(module: ModuleOp) -> Set[SSAValue]:
     return found
 
 
-# The key of every float value: what a profile, a rule or a report calls it.
+# The key of every float value: its name in profiles, rules and reports.
 #
-# A module comes in; out go its float values, each with a key made of provenance, never of names of SSA values:
-# `lstm1/forget_gate/matmul` for a part of a node of the model, `relu1+relu2` for an operation that stands for
-# several nodes, `split1#1` for the second result, the port's name for an argument. Operations of one kind in one
-# role, as the time steps of an unrolled LSTM, share a key on purpose: they have one range. Those that an import
-# makes of one node, as the additions of a Sum, have no role, and are numbered: `sum1[0]`.
+# Keys are made of provenance, never of names of SSA values: `lstm1/forget_gate/matmul` for a part of a node of the
+# model, `relu1+relu2` for an operation that replaces several nodes, `split1#1` for the second result, the name of the
+# port for an argument. Operations of one kind in one role, such as the time steps of an unrolled LSTM, share a key on
+# purpose: they have one range. Operations without a role that an importer makes from one node, such as the additions of
+# a Sum, are numbered: `sum1[0]`.
 
 ENTRY = "main"
-"""The function whose keys have no prefix; neither has the only function of a module."""
+"""The function whose keys have no prefix. The only function of a module has none either."""
 
 
 @dataclass(frozen=True)
@@ -99,38 +100,38 @@ class KeyedValue:
     key: str
     value: SSAValue
     owner: Operation
-    """The operation that gives the value; the function for an argument."""
+    """The operation that produces the value; the function for an argument."""
 
     is_constant: bool = False
     may_be_nan: bool = False
-    """A constant with NaN may reach it: it is not profiled, and stays in float."""
+    """True if a constant with NaN may reach the value: it is not profiled, and stays in float."""
 
 
 def is_float(value: SSAValue) -> bool:
-    """Whether `value` is a ranked tensor of floats, profiled or not."""
+    """Returns True if `value` is a ranked tensor of floats, profiled or not."""
     type_ = ranked_tensor(value.type)
     return type_ is not None and kind_of(type_.get_element_type()) is Kind.FLOAT
 
 
 def is_constant(op: Operation) -> bool:
-    """Whether `op` is a weight or another value known at compile time."""
+    """Returns True if `op` is a weight or another value known at compile time."""
     return op.has_trait(ConstantLike, value_if_unregistered=False)
 
 
 def functions_of(module: ModuleOp) -> list[FuncOp]:
-    """The functions of `module` that have a body."""
+    """Returns the functions of `module` that have a body."""
     return [op for op in module.walk() if isinstance(op, FuncOp) and not op.is_declaration]
 
 
 def unobserved(value: SSAValue) -> SSAValue:
-    """`value` from before its observers."""
+    """Returns the value that the observers of `value` observe."""
     while isinstance(value.owner, ObserveOp):
         value = value.owner.input
     return value
 
 
 def uses_behind_observers(value: SSAValue) -> Iterator[Use]:
-    """The uses of `value`, and of what only observes it."""
+    """Yields the uses of `value`, and those of its observers' results."""
     for use in value.uses:
         if isinstance(use.operation, ObserveOp):
             yield from uses_behind_observers(use.operation.result)
@@ -139,7 +140,8 @@ def uses_behind_observers(value: SSAValue) -> Iterator[Use]:
 
 
 def operations_of(function: FuncOp) -> Iterator[Operation]:
-    """The operations of a function that give values of their own: no observer, no call (its callee has its values)."""
+    """Yields the operations of a function that produce values, without observers and calls (the callee has the
+    values)."""
     return (op for op in function.body.walk() if not isinstance(op, ObserveOp | CallOp))
 
 
@@ -154,7 +156,7 @@ def _bases(function: FuncOp, prefix: str) -> dict[Operation, str]:
     named: dict[Operation, str] = {}
     last: dict[str, str] = {}
     operations = [op for op in operations_of(function) if op.results]
-    # A node may be called as the part of another one is: then the part has two slashes before its role.
+    # A node may have the name of another node's part: then the part has two slashes before its role.
     nodes = {each.name for op in operations for each in origins_of(op) if not each.role}
     for op in operations:
         if origins := origins_of(op):
@@ -163,7 +165,8 @@ def _bases(function: FuncOp, prefix: str) -> dict[Operation, str]:
         else:
             named[op] = f"{prefix}{op.name}[{numbers[op.name]}]"
             numbers[op.name] += 1
-    # An import may make several operations of one node; the last one gives what the node gives, and has its name.
+    # An importer may make several operations from one node; the last one produces the result of the node, and has its
+    # name.
     keys = {op: base if last.get(base, op.name) == op.name else f"{base}:{op.name}" for op, base in named.items()}
     alike = Counter(key for op, key in keys.items() if _is_of_import(op))
     for op, key in keys.items():
@@ -175,7 +178,8 @@ def _bases(function: FuncOp, prefix: str) -> dict[Operation, str]:
 
 
 def _is_of_import(op: Operation) -> bool:
-    """Whether an operation is a whole node, or one of those that an import made of it: parts have roles."""
+    """Returns True if an operation is a whole node, or one that an importer made from it; parts of composites have
+    roles."""
     origins = origins_of(op)
     return bool(origins) and not any(origin.role for origin in origins)
 
@@ -183,7 +187,7 @@ def _is_of_import(op: Operation) -> bool:
 def _keyed(function: FuncOp, prefix: str, nans: Set[SSAValue]) -> Iterator[KeyedValue]:
     bases = _bases(function, prefix)
     taken = set(bases.values())
-    # Arguments that are memory for results come after all inputs.
+    # Output buffer arguments come after all inputs.
     for port, argument in zip(inputs_of(function), function.body.blocks[0].args, strict=False):
         if is_float(argument):
             name = f"{prefix}{port.name}"
@@ -195,11 +199,11 @@ def _keyed(function: FuncOp, prefix: str, nans: Set[SSAValue]) -> Iterator[Keyed
 
 
 def keyed_values(module: ModuleOp) -> list[KeyedValue]:
-    """Every float value of the functions of `module` with its key, in order.
+    """Returns every float value of the functions of `module` with its key, in order.
 
-    Arguments and operations without provenance of a function beside `@main` have its name in front: `@helper/x`. An
-    operation without provenance is called by its kind and its number among its like, `nn.relu[0]`; an argument whose
-    name an operation has taken `input:x`.
+    In a function other than `@main`, the keys of arguments and of operations without provenance are prefixed with the
+    function name: `@helper/x`. The key of an operation without provenance is its kind and its number among operations
+    of that kind, `nn.relu[0]`. An argument whose name is the key of an operation has the key `input:x`.
     """
     functions, nans = functions_of(module), values_with_nan(module)
     found: list[KeyedValue] = []
@@ -210,7 +214,8 @@ def keyed_values(module: ModuleOp) -> list[KeyedValue]:
 
 
 def _parts_decide(op: Operation) -> TypeGuard[NnOp]:
-    """Whether `op` is a float composite of open or large length, which stays whole and is quantized as its parts."""
+    """Returns True if `op` is a float composite of dynamic or large length, which stays whole and is quantized by its
+    parts."""
     if not isinstance(op, NnOp) or op.components is None or not is_float(op.results[0]):
         return False
     parts = Parts(op, may_be_excerpt=True)
@@ -221,12 +226,12 @@ def _parts_decide(op: Operation) -> TypeGuard[NnOp]:
 
 
 def open_composites(module: ModuleOp) -> list[NnOp]:
-    """The float composites of `module` that stay whole, as their lengths are open or large, and whose parts decide."""
+    """Returns the float composites of `module` that stay whole because their lengths are dynamic or large."""
     return [op for op in module.walk() if _parts_decide(op)]
 
 
 def keyed_parts(op: NnOp) -> dict[str, str]:
-    """The key of each part of one of `open_composites` that has a range of its own, by its role."""
+    """Returns the key of each part of one of `open_composites` that has a range, by its role."""
     parts = Parts(op, may_be_excerpt=True)
     try:
         decompose(op, parts)
@@ -240,27 +245,28 @@ def keyed_parts(op: NnOp) -> dict[str, str]:
 
 
 def has_range(part: Operation) -> bool:
-    """Whether a part of a composite computes floats: it is no constant, and does not only move them."""
+    """Returns True if a part of a composite computes floats: it is not constant, and does not only move them."""
     is_moved = isinstance(part, Quantizable) and part.quantization_slots().shares_parameters
     return not is_constant(part) and not is_moved and len(part.results) == 1 and is_float(part.results[0])
 
 
 def tensor_of(keyed: KeyedValue) -> str:
-    """What the model calls a value, the port for an argument; empty for a part that no tensor of the model is."""
+    """Returns the name of a value in the model, the port for an argument; empty for a part without a tensor in the
+    model."""
     owner, value = keyed.owner, keyed.value
     if isinstance(owner, FuncOp):
         return inputs_of(owner)[cast(BlockArgument, value).index].name
     return tensor_name(cast(OpResult, value))
 
 
-# Which values have parameters already, because the model came with them: what no profile has to see.
+# Values with quantization parameters from the model, which need no profile.
 #
-# A float value has them where it was dequantized, or where all that quantize it do so to one type. In a model that
-# is quantized in part, the others belong to the parts that are still in float.
+# A float value has parameters if it was dequantized, or if all its quantize casts have one type. In a partly quantized
+# model, the other values belong to the parts that are still in float.
 
 
 def given_type(value: SSAValue) -> UniformQuantizedType | None:
-    """The type with one scale that a float value is quantized from or to; `None` where there is none, or several.
+    """Returns the type with one scale that a float value is quantized from or to; `None` if there is none, or several.
 
     Weights that the model stores as integers may have a scale for each channel or block.
     """
@@ -278,5 +284,5 @@ def given_type(value: SSAValue) -> UniformQuantizedType | None:
 
 
 def has_parameters(value: SSAValue) -> bool:
-    """Whether no profile needs to see a float value: it was dequantized, or has a type that it is quantized to."""
+    """Returns True if a float value needs no profile: it was dequantized, or is quantized to a known type."""
     return isinstance(value.owner, DequantizeCastOp) or given_type(value) is not None
