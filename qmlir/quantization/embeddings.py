@@ -1,8 +1,8 @@
-"""Embedding tables: large constants whose rows are taken by indices that are computed, and products with one of them.
+"""Embedding tables: large constants whose rows are gathered by computed indices, and contractions that share them.
 
-A table in 8 bits with a scale for each row takes half the memory of one in the 16 bits of the residual stream that its
-rows go into. A row takes the rounding of 8 bits once, as it enters the stream, where each layer of 8-bit products adds
-more. The head of a decoder often is the transposed table: then it reads the same codes, with a scale for each channel.
+An 8-bit table with one scale per row takes half the memory of one in the 16 bits of the residual stream that reads its
+rows. A row is rounded to 8 bits once, as it enters the stream, where each layer of 8-bit contractions adds more error.
+The head of a decoder is often the transposed table: then it reads the same codes, with one scale per channel.
 """
 
 from collections.abc import Iterator
@@ -22,15 +22,17 @@ from qmlir.quantization.retyping import is_f32
 from qmlir.quantization.supports import granularity_of
 
 LARGE = 1 << 14
-"""So many elements make a table worth the rescale of its rows: 16 kB less of memory. They are the fewest that were
-measured, in both tables of a small GPT, which loses .18% of perplexity, and .23% with them in 16 bits (`python -m
-benchmarks.perplexity`)."""
+"""The least number of elements for which a table is worth the rescale of its rows: 16 KiB less memory.
+
+It is the smallest size measured, in both tables of a small GPT. Its perplexity rises by 0.18%, and by 0.23% with tables
+of 16 bits (`python -m benchmarks.perplexity`).
+"""
 
 _RANK = 2
 
 
 def is_table(value: SSAValue) -> bool:
-    """Whether `value` is a large f32 constant of rows, and a gather takes some of them by computed indices."""
+    """Returns True if `value` is a large f32 matrix, and a gather reads some of its rows by computed indices."""
     array = constant_array(value)
     if array is None or not is_f32(value) or array.ndim != _RANK or array.size < LARGE:
         return False
@@ -42,13 +44,13 @@ def _takes_rows(op: GatherOp, table: SSAValue) -> bool:
 
 
 def tables_of(function: FuncOp) -> Iterator[SSAValue]:
-    """The embedding tables of `function`, in order."""
+    """Returns the embedding tables of `function`, in order."""
     values = dict.fromkeys(op.input for op in function.walk() if isinstance(op, GatherOp))
     return filter(is_table, values)
 
 
 def readers_of_tables(function: FuncOp) -> set[Operation]:
-    """The operations of `function` that take rows of an embedding table, or have one as weights."""
+    """Returns the operations of `function` that gather rows of an embedding table, or have one as weights."""
     found: set[Operation] = set()
     for table in tables_of(function):
         for use in table.uses:
@@ -62,24 +64,24 @@ def readers_of_tables(function: FuncOp) -> set[Operation]:
 
 @dataclass(frozen=True)
 class StoredTable:
-    """A constant whose slices have parameters of their own, and what reads it."""
+    """A quantized table with parameters by slice, and its readers."""
 
     shape: tuple[int, ...]
     bits: int
     granularity: str
-    """`channel` for a scale for each row, `block:N`."""
+    """`channel` for one scale per row, or `block:N`."""
 
     readers: tuple[str, ...]
-    """The operations that take rows of it, and products with it, by their places in the model."""
+    """The operations that gather its rows, and contractions with it, by their places in the model."""
 
     def text(self) -> str:
-        """For a reader."""
+        """Formats the table as one line."""
         scales = "a scale for each row" if self.granularity == "channel" else f"scales by {self.granularity}"
         return f"{'x'.join(map(str, self.shape))} in {self.bits} bits with {scales}, read by {', '.join(self.readers)}"
 
 
 def stored_tables(module: ModuleOp) -> Iterator[StoredTable]:
-    """The embedding tables of a quantized module that have fewer bits than their rows become."""
+    """Yields the embedding tables of a quantized module that have fewer bits than the gathered rows."""
     gathers = (op for op in module.walk() if isinstance(op, GatherOp) and op.rescales)
     for table in dict.fromkeys(op.input for op in gathers if constant_array(op.input) is not None):
         element = element_of(table)

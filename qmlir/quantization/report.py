@@ -32,18 +32,20 @@ from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.retyping import KEEP_FLOAT
 from qmlir.text.tables import Readable, counted
 
-# Arithmetic around operations that compare numbers, or choose scales by them: it stays in float.
+# Float arithmetic for operations that compare values, or compute scales from them.
 #
-# Trees compare elements with thresholds; an ONNX island compares or sorts them by unknown rules, such as scores and
-# boxes of a detector; dynamic quantization takes its scale from them. Rounding their operands saves no product. A
-# scale that only a run knows multiplies the integers of a product, and stays as exact as a scale in a type.
+# Trees compare elements with thresholds. An ONNX fallback node may compare or sort them by unknown rules, such as the
+# scores and boxes of a detector. Dynamic quantization computes its scale from them. Rounding their operands saves no
+# contraction. A scale that is computed at run time multiplies the integers of a contraction, and stays as exact as a
+# scale in a type.
 
 REASON = FloatCause.EXACT_READER.reason()
 DYNAMIC = FloatCause.DYNAMIC_SCALE.reason()
 
 
 def read_exactly(function: FuncOp) -> Set[Operation]:
-    """The operations but products whose results nothing but such readers has, through others like them."""
+    """Returns the operations, except for contractions, whose results only reach such readers, directly or
+    indirectly."""
     found = set[Operation]()
     for op in reversed(list(function.walk())):
         if not isinstance(op, Quantizable) or isinstance(op, MultipliesAndAdds) or _is_reader(op):
@@ -55,7 +57,7 @@ def read_exactly(function: FuncOp) -> Set[Operation]:
 
 
 def scales_dynamically(function: FuncOp) -> Set[Operation]:
-    """The operations that compute with scales of dynamic quantizations; a scale times constants is a scale."""
+    """Returns the operations that compute with scales of dynamic quantization; a scale times constants is a scale."""
     scales: set[SSAValue] = {op.scale for op in function.walk() if isinstance(op, DynamicQuantizeOp)}
     found = set[Operation]()
     for op in function.walk():
@@ -74,13 +76,12 @@ def _is_reader(op: Operation) -> bool:
     return op.has_trait(ReadsExactNumbers, value_if_unregistered=False)
 
 
-# Branches and loops that comparisons of quantized values decide on: near its bound such a comparison may give
-# another answer than the float model's, and what is computed then is another function, not a number that is a little
-# off.
+# Branches and loops that comparisons of quantized values decide: near its threshold, such a comparison may differ from
+# that of the float model, and then a different function is computed, not a value with a small error.
 
 
 def branch_remarks(function: FuncOp, quantized: Collection[Operation]) -> list[tuple[Operation, str]]:
-    """What is said of the comparisons that decide and are `quantized`, or compare what quantized operations give."""
+    """Returns remarks on the comparisons that decide branches or loops and are `quantized` or read quantized values."""
     remark = (
         "decides a branch or a loop from quantized values, so the model may take another branch or number of "
         "iterations than in float"
@@ -94,7 +95,7 @@ def branch_remarks(function: FuncOp, quantized: Collection[Operation]) -> list[t
 
 
 def _deciding_comparisons(function: FuncOp) -> Iterator[ComparisonOp]:
-    """The comparisons that conditions of `function` are made of, each once."""
+    """Yields the comparisons that conditions of `function` are computed from, each once."""
     waiting: list[SSAValue] = [op.operands[0] for op in function.walk() if isinstance(op, scf.IfOp | scf.ConditionOp)]
     seen = set[SSAValue]()
     while waiting:
@@ -109,16 +110,16 @@ def _deciding_comparisons(function: FuncOp) -> Iterator[ComparisonOp]:
             waiting += [each for each in op.operands if get_element_type_or_self(each.type) == i1]
 
 
-# What a quantized module computes in integers and what it leaves in float: `coverage`, by provenance.
+# Coverage: the operations of a quantized module that compute in integers or in float, by provenance.
 #
-# It gives data; who prints it decides how. How far off the values are, `qmlir.workflows.comparison` says.
+# It is data; its users format it. `qmlir.workflows.comparison` reports the accuracy of the values.
 
 CASTS = (QuantizeCastOp, DequantizeCastOp, StorageCastOp)
 
 _COST = {"multiply-add": (1, 2, 4), "element": (64, 64, 128)}
-"""The time of one multiply-add and of one element of a result, in 8 bits, in wider integers and in float, in units of a
-multiply-add of 8 bits. Measured on one core with AVX512-VNNI: 450 and 107 G multiply-adds a second, 13 us and 29 us for
-a chain of five functions of 24,576 elements; what is not measured is between. It is for shares, not for seconds."""
+"""The time of one multiply-add, and of one element of a result, for 8 bits, wider integers and float, in units of an
+8-bit multiply-add. Measured on one core with AVX512-VNNI: 450 and 107 G multiply-adds per second, 13 µs and 29 µs for a
+chain of five functions of 24,576 elements; the other entries are interpolated. It estimates fractions, not seconds."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ class LayerGain:
 
 
 def share(part: int, whole: int) -> float:
-    """`part / whole`; 1 for 0 of 0."""
+    """Returns `part / whole`; 1 for 0 of 0."""
     return part / whole if whole else 1.0
 
 
@@ -274,12 +275,12 @@ class Coverage(Readable):
 
 
 def key_of(op: Operation) -> str:
-    """The provenance of `op`, or its name where it has none."""
+    """Returns the provenance of `op`, or its name if it has none."""
     return "+".join(map(str, origins_of(op))) or op.name
 
 
 def float_reasons(decisions: Iterable[Decisions]) -> dict[str, str]:
-    """Why operations were left in float when types were decided, by key and by node: parts may become one again."""
+    """Returns why operations were left in float, by key and by node, since parts may be raised to a composite again."""
     found: dict[str, str] = {}
     nodes: dict[str, str] = {}
     for each in decisions:
@@ -313,7 +314,7 @@ class WidenedValues:
 
 
 def widened(recipe: Recipe, decisions: Iterable[Decisions]) -> tuple[WidenedValues, ...]:
-    """What has more bits by built-in rules, the most values first."""
+    """Returns the values that built-in rules gave more bits, the largest number of values first."""
     counts: Counter[tuple[str, int]] = Counter()
     for each in decisions:
         for value, type_ in each.values.items():
@@ -330,14 +331,15 @@ def _element(value: SSAValue) -> Attribute | None:
 
 
 def element_text(element: Attribute) -> str:
-    """The element type of a value as tables show it: `i8` for stored integers of 8 bits, `f32` for a profiled float."""
+    """Returns the element type of a value as in tables: `i8` for stored integers of 8 bits, `f32` for a profiled
+    float."""
     if isinstance(element, UniformQuantizedType):
         return f"{'i' if element.is_signed else 'u'}{element.bits}"
     return str(element.storage if isinstance(element, UniformFloatType) else plain_type(element))
 
 
 def _data_elements(op: Operation) -> list[Attribute]:
-    """The element types of the float and quantized data that `op` computes on."""
+    """Returns the element types of the float and quantized data that `op` reads."""
     values = (
         [value for value, slot in op.operands_with_slots() if slot is not None]
         if isinstance(op, Quantizable)
@@ -348,7 +350,7 @@ def _data_elements(op: Operation) -> list[Attribute]:
 
 
 def _reason(op: Operation) -> str:
-    """Why `op` is in float, as far as it can be told from the operation."""
+    """Returns why `op` is in float, as far as the operation alone tells."""
     if not isinstance(op, Quantizable):
         return FloatCause.NOT_QUANTIZABLE.reason()
     if not op.accepts_quantized_values():
@@ -359,13 +361,13 @@ def _reason(op: Operation) -> str:
 
 
 def _unfused(op: Operation) -> str | None:
-    """Why an operation that computes on integers between casts alone does not, though it is between casts."""
+    """Returns why an operation that computes on integers only if fused with casts is not fused."""
     is_candidate = isinstance(op, Quantizable) and not op.accepts_quantized_values()
     return fusion_refusal(op) if is_candidate else None
 
 
 def _parts(op: Operation) -> Iterator[tuple[Operation, int]]:
-    """The parts of a composite whose `components` say their types, or the operation itself, and how often each runs."""
+    """Yields the parts of a composite with types in `components`, or the operation itself, and how often each runs."""
     decomposition = registry.decompositions().get(type(op)) if COMPONENTS in op.properties else None
     if decomposition is None:
         yield op, 1
@@ -374,7 +376,7 @@ def _parts(op: Operation) -> Iterator[tuple[Operation, int]]:
     try:
         if decomposition(op, parts) is None:
             yield op, 1
-        steps = max(shape_of(op.operands[0])[0], 1) if parts.is_excerpt else 1  # an open length counts as one step
+        steps = max(shape_of(op.operands[0])[0], 1) if parts.is_excerpt else 1  # a dynamic length counts as one step
         repeated = {role for role, number in Counter(parts.roles).items() if parts.is_excerpt and number > 1}
         seen: set[str] = set()
         for role, part in zip(parts.roles, parts.operations, strict=True):
@@ -391,7 +393,7 @@ def _computed(op: Operation, reasons: Mapping[str, str]) -> Computed | None:
         return None
     is_quantized = any(kind_of(each) is Kind.QUANTIZED for each in elements)
     products = op.multiply_adds() if isinstance(op, MultipliesAndAdds) else 0
-    # The bias beside the data and the weights is what is added, not multiplied.
+    # After the data and the weights comes the bias, which is added, not multiplied.
     multiplied = elements[:2] if products else elements[:1]
     key = key_of(op)
     reason = "" if is_quantized else _unfused(op) or reasons.get(key, _reason(op))
@@ -400,7 +402,7 @@ def _computed(op: Operation, reasons: Mapping[str, str]) -> Computed | None:
 
 
 def _cost(op: Operation, elements: Iterable[Attribute], products: int) -> int:
-    """The estimated time; a size that is not known counts as 1."""
+    """Returns the estimated time; an unknown size counts as 1."""
     bits = [each.bits for each in elements if isinstance(each, UniformQuantizedType)]
     place = 2 if not bits else 1 if max(bits) > 8 else 0
     sizes = (shape_of(result) for result in op.results if ranked_tensor(result.type) is not None)
@@ -409,11 +411,11 @@ def _cost(op: Operation, elements: Iterable[Attribute], products: int) -> int:
 
 
 def coverage(module: ModuleOp, reasons: Mapping[str, str] | None = None) -> Coverage:
-    """What `module` computes on quantized values and what in float.
+    """Returns the operations that `module` computes on quantized values and in float.
 
-    `reasons` has by key why an operation is in float (`float_reasons`); other reasons follow from the operation.
-    A contraction of quantized operands multiplies integers; a composite that says the types of its parts is counted as
-    those parts.
+    `reasons` holds why an operation is in float, by key (`float_reasons`); other reasons follow from the operation. A
+    contraction of quantized operands multiplies integers. A composite with types for its parts is counted as those
+    parts.
     """
     rows: dict[tuple[str, str, str, str], Computed] = {}
     masked = 0

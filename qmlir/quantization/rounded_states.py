@@ -1,8 +1,9 @@
-"""The hidden state of a recurrent layer as its products read it: a part of its own, where a rule gives it a type.
+"""Rounded states: a separate part for the hidden state as the contractions of a recurrent layer read it, if a rule
+types it.
 
-So a state may have 16 bits, and be rounded to 8 where it is multiplied by weights of 8. Without such a rule the
-products read the state as it is. In floats the part changes nothing, so a profile need not know it: its range is that
-of the states.
+With this part, a state can have 16 bits and be rounded to 8 where it is multiplied by 8-bit weights. Without such a
+rule, the contractions read the state directly. In float the part is the identity, so a profile does not need it: its
+range is that of the states.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -30,7 +31,7 @@ from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.retyping import is_f32, slots_of
 
 _RESET = "reset_mul"
-"""What a GRU multiplies the state with before a product that then does not read the state."""
+"""The part of a GRU that multiplies the state before a contraction, which then does not read the state itself."""
 
 
 def _is_part(op: object, name: str) -> bool:
@@ -38,7 +39,8 @@ def _is_part(op: object, name: str) -> bool:
 
 
 def _rounding(product: Operation) -> tuple[Origin, ...]:
-    """The origins of the part that rounds what `product` reads: `backward/hidden/rounded` in that direction."""
+    """Returns the origins of the part that rounds the state for `product`: `backward/hidden/rounded` in that
+    direction."""
     outer = (origin.role.split("/")[:-2] for origin in origins_of(product))
     return tuple(
         Origin(origin.name, origin.op_type, "/".join((*prefix, ROUNDED)))
@@ -58,7 +60,8 @@ def _products_of_states(function: FuncOp) -> Iterator[MatMulOp]:
 
 
 def round_states(function: FuncOp, recipe: Recipe) -> None:
-    """Put the part between each state and its products, where a rule of `recipe` names it and it is not the state's."""
+    """Inserts the part between each state and its contractions, if a rule of `recipe` names it with a type other than
+    the state's."""
     roundings: dict[tuple[Origin, ...], dict[SSAValue, list[MatMulOp]]] = {}
     for product in _products_of_states(function):
         roundings.setdefault(_rounding(product), {}).setdefault(product.lhs, []).append(product)
@@ -77,7 +80,7 @@ def round_states(function: FuncOp, recipe: Recipe) -> None:
 
 
 def _is_asked_for(origins: tuple[Origin, ...], states: Iterable[SSAValue], recipe: Recipe) -> bool:
-    """Whether a rule names the part of these origins, and wants another type than the states have."""
+    """Returns True if a rule names the part of these origins, with another type than that of the states."""
     owners = (source.owner for source in _sources(states))
     givers = [op for op in owners if isinstance(op, Operation) and not is_constant(op)]
     part = ClipOp.unbounded(next(iter(states)))
@@ -90,7 +93,7 @@ def _is_asked_for(origins: tuple[Origin, ...], states: Iterable[SSAValue], recip
 
 
 def _sources(states: Iterable[SSAValue]) -> Iterator[SSAValue]:
-    """The values that the states are: what only moves or chooses them, where a sequence has ended, gives no others."""
+    """Yields the values that the states come from, through operations that only move or select values."""
     seen: set[SSAValue] = set()
     waiting = list(states)
     while waiting:
@@ -116,7 +119,7 @@ def _observed(source: SSAValue) -> Observed | None:
 
 
 def _give_range(parts: Sequence[ClipOp]) -> None:
-    """Give the part of all steps the range of what it reads in any of them."""
+    """Gives the parts of all steps the joint range of their operands."""
     found = map(_observed, _sources(part.input for part in parts))
     seen = [each for each in found if each is not None and (each.minimum or each.maximum)]  # zeros are in every range
     if not seen:
@@ -131,7 +134,8 @@ def _give_range(parts: Sequence[ClipOp]) -> None:
 
 
 def _together(known: Collection[StatsAttr]) -> StatsAttr | Statistics:
-    """The statistics of all; several, as of a state and of the initial one, have no averages over batches."""
+    """Returns the merged statistics; if there are several, such as of a state and its initial value, without batch
+    averages."""
     if len(known) == 1:
         return next(iter(known))
     none = Statistics().axis_minima

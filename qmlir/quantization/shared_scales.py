@@ -1,4 +1,4 @@
-"""Values that share one quantized type: moved without a rescale, states of a caller, steps of an unrolled layer."""
+"""Values that share one quantized type: moved values, states of a caller, steps of an unrolled layer."""
 
 import math
 import re
@@ -19,34 +19,33 @@ from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.quantization.profiles.statistics import observed_range
 from qmlir.quantization.retyping import is_f32, slots_of
 
-# The values of a function that share one quantized type, because an operation moves them without a rescale.
+# Values of a function that share one quantized type, because an operation moves them without a rescale.
 #
-# Movement, max pools and concatenation give their operands and results one type. An operation that only limits its
-# operand (relu, clip) gives the operand, and the values that were moved to become it, the type of the result, if
-# they have no other users. An operation that joins several values (a concatenation, a selection, a scatter) leaves
-# an operand its own type if other operations read the operand and the range of the whole would cost them accuracy:
-# the operand is rescaled where it is joined. In a composite it is not: a recurrent layer has one type for the values
-# of all steps.
+# Movement, max pools and concatenation give their operands and results one type. An operation that only clamps its
+# operand (relu, clip) gives the operand, and the values that were moved to form it, the type of the result, if they
+# have no other users. An operation that joins several values (a concatenation, a `where`, a scatter) leaves an operand
+# its own type if other operations read the operand and the joint range would cost them accuracy: the operand is
+# rescaled where it is joined. A composite does not do this: a recurrent layer has one type for the values of all steps.
 
 WORTH = 1.0
-"""The decibels that a type of its own must gain an operand that is joined to others."""
+"""The least gain in decibels for which a joined operand gets a separate type."""
 
 
 @dataclass
 class _Group:
-    """What is known of a group without a walk over its members: of a chain of n joins, each asks for this."""
+    """The state of a group, kept so that a chain of n joins does not walk over the members n times."""
 
     last: SSAValue
-    """The last member of the list that begins with the value that stands for the group."""
+    """The last member of the linked list that begins with the representative of the group."""
 
     range: tuple[float, float]
-    """The range that holds 0 and the members that are not limited."""
+    """The range of 0 and the members that are not limited."""
 
     readers: dict[Operation, None]
-    """The users of members, without those that were found to move one member to another."""
+    """The users of members, except for those found to move one member to another."""
 
     readers_of_kept: dict[Operation, None]
-    """Those of the members that are not limited, without those that move such a member to another."""
+    """The users of members that are not limited, except for those that move such a member to another."""
 
 
 @dataclass
@@ -54,7 +53,7 @@ class Groups:
     """Sets of values that share a type; a value that was never joined is alone in its group."""
 
     limited: set[SSAValue] = field(default_factory=set[SSAValue], init=False)
-    """Values of which only what the result of a limiting operation keeps is needed."""
+    """Values of which only the range left by a clamping operation is needed."""
 
     _parents: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue], init=False)
     _next: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue], init=False)
@@ -62,14 +61,14 @@ class Groups:
     _movers: set[Operation] = field(default_factory=set[Operation], init=False)
 
     def find(self, value: SSAValue) -> SSAValue:
-        """The value that stands for the group of `value`."""
+        """Returns the representative of the group of `value`."""
         while (parent := self._parents.get(value, value)) is not value:
-            self._parents[value] = self._parents.get(parent, parent)  # halves the way of the next search
+            self._parents[value] = self._parents.get(parent, parent)  # path halving
             value = parent
         return value
 
     def members(self, value: SSAValue) -> list[SSAValue]:
-        """The values of the group of `value`, in the order in which they joined."""
+        """Returns the values in the group of `value`, in the order in which they joined."""
         found: SSAValue | None = self.find(value)
         members: list[SSAValue] = []
         while found is not None:
@@ -78,11 +77,11 @@ class Groups:
         return members
 
     def is_shared(self, value: SSAValue) -> bool:
-        """Whether the group of `value` has other members."""
+        """Returns True if the group of `value` has other members."""
         return self.find(value) in self._next
 
     def join(self, values: Iterable[SSAValue]) -> None:
-        """Let `values` share one type."""
+        """Makes `values` share one type."""
         iterator: Iterator[SSAValue] = iter(values)
         first = next(iterator, None)
         if first is None:
@@ -106,9 +105,9 @@ class Groups:
         results: Iterable[SSAValue],
         may_limit: Callable[[SSAValue], bool] = lambda _: True,
     ) -> None:
-        """Join what the quantized operation `op` keeps together among its data `operands` and `results`.
+        """Joins the data `operands` and `results` of the quantized operation `op` that must share a type.
 
-        What `op` only limits is joined where `may_limit` says so of it.
+        An operand that `op` only clamps is joined if `may_limit` returns True for it.
         """
         slots = op.quantization_slots()
         if slots.shares_parameters:
@@ -135,15 +134,15 @@ class Groups:
         return self._groups[root]
 
     def _limit(self, value: SSAValue) -> None:
-        """Limit all members of the group of `value`."""
+        """Marks all members of the group of `value` as limited."""
         group = self._group(self.find(value))
         self.limited.update(self.members(value))
         group.range, group.readers_of_kept = (0.0, 0.0), {}
 
-    # With the same number of bits, rounding noise grows with the square of the range. Readers besides `op` get that of
-    # the operand's own range instead of the joined one. `op` gets both: a value that is rescaled is rounded twice.
+    # With the same number of bits, rounding noise grows with the square of the range. Readers other than `op` get the
+    # noise of the operand's own range instead of the joint one. `op` gets both: a rescaled value is rounded twice.
     def _keeps_its_type(self, operand: SSAValue, op: Operation, joined: float) -> bool:
-        """Whether `operand` is better rescaled where `op` joins it to others, to a range of the length `joined`."""
+        """Returns True if it is better to rescale `operand` where `op` joins it to a range of the length `joined`."""
         low, high = self._group(self.find(operand)).range
         own = high - low
         if not 0 < own < joined or self._is_only_read_by(operand, op, of_kept=True):
@@ -152,9 +151,10 @@ class Groups:
         return 10 * math.log10(ratio / (1 + 1 / ratio)) > WORTH
 
     def _is_only_read_by(self, value: SSAValue, op: Operation, *, of_kept: bool = False) -> bool:
-        """Whether `op` is the only user of the group of `value`, but for operations that move one member to another.
+        """Returns True if `op` is the only user of the group of `value`, except for operations that move one member to
+        another.
 
-        With `of_kept` of those members that are not limited.
+        With `of_kept`, only users of members that are not limited count.
         """
         root = self.find(value)
         group = self._group(root)
@@ -168,7 +168,7 @@ class Groups:
                 found = False
                 break
             inside.append(user)
-        for user in inside:  # a group only grows: it stays so
+        for user in inside:  # final, as groups only grow
             del readers[user]
         return found
 
@@ -179,7 +179,7 @@ class Groups:
 
 
 def _union(one: dict[Operation, None], other: dict[Operation, None]) -> dict[Operation, None]:
-    """Both, in the larger of the two."""
+    """Returns the union, stored in the larger of the two."""
     larger, smaller = (one, other) if len(one) >= len(other) else (other, one)
     larger.update(smaller)
     return larger
@@ -190,7 +190,7 @@ def _hull(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, 
 
 
 def _range(value: SSAValue) -> tuple[float, float]:
-    """The range of `value`; 0 alone where none is known."""
+    """Returns the range of `value`, or (0, 0) if it is not known."""
     owner = value.owner
     fixed = owner.quantization_slots().fixed_output if isinstance(owner, Quantizable) else None
     if fixed is not None:
@@ -199,37 +199,37 @@ def _range(value: SSAValue) -> tuple[float, float]:
 
 
 def width(values: Iterable[SSAValue]) -> float:
-    """The length of the range that holds 0 and `values`; 0 where none of them has a known range."""
+    """Returns the length of the range of 0 and `values`; 0 if no value has a known range."""
     low, high = 0.0, 0.0
     for value in values:
         low, high = _hull((low, high), _range(value))
     return high - low
 
 
-# States: inputs that a caller takes from the outputs of the call before, such as a cache of keys and values.
+# States: inputs that a caller passes from the outputs of the previous call, such as a KV cache.
 #
-# They are named in pairs, `state=next_state`. A star stands for the same text on both sides: `past_*=present_*`.
+# They are named in pairs, `state=next_state`. A star matches the same text on both sides: `past_*=present_*`.
 
 
 @dataclass(frozen=True)
 class StatePair:
-    """An input of a function, and the output that is this input of the next call."""
+    """An input of a function, and the output that becomes this input in the next call."""
 
     enters: str
     leaves: str
     argument: BlockArgument
     end: ReturnOp
     place: int
-    """Which operand of `end` leaves."""
+    """The index of the returned operand of `end`."""
 
     @property
     def returned(self) -> SSAValue:
-        """The value that leaves."""
+        """The returned value."""
         return self.end.operands[self.place]
 
 
 def states_of(function: FuncOp, entries: Iterable[str]) -> list[StatePair]:
-    """The states of `function` that `entries` name. Raises `DiagnosticError` where one names none."""
+    """Returns the states of `function` that `entries` name. Raises `DiagnosticError` if an entry matches nothing."""
     end = function.body.block.last_op
     assert isinstance(end, ReturnOp)
     inputs, outputs = ([port.name for port in ports] for ports in (inputs_of(function), outputs_of(function)))
@@ -252,7 +252,7 @@ def states_of(function: FuncOp, entries: Iterable[str]) -> list[StatePair]:
 
 
 def _pairs(entry: str, inputs: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The pairs of names that an entry stands for."""
+    """Yields the pairs of names that match an entry."""
     enters, equals, leaves = entry.partition("=")
     if not enters or not equals or not leaves or enters.count("*") != leaves.count("*"):
         raise text_error(f"state must be spelled input=output or past_*=present_*, but got '{entry}'")
@@ -263,18 +263,18 @@ def _pairs(entry: str, inputs: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield name, "".join(next(texts) if each == "*" else each for each in re.split(r"(\*)", leaves))
 
 
-# The steps of a layer that was unrolled: parts of one role, which have one type in all of them.
+# The steps of an unrolled layer: parts of one role, which share a type in all steps.
 #
-# So the steps can be a loop again, and a report has one line for what the model has one node for.
+# This allows the steps to become a loop again, and gives a report one line for one node of the model.
 
 
 def _giver(value: SSAValue) -> Hashable:
-    """The role of the part that gives `value`, `None` for an argument."""
+    """Returns the role of the part that produces `value`; `None` for an argument."""
     return role_of(value.owner) if isinstance(value.owner, Operation) else None
 
 
 class RoleParts:
-    """The parts of one role among quantized operations: there are several where a layer has steps."""
+    """The parts of each role among quantized operations: several if a layer has steps."""
 
     def __init__(self, operations: Iterable[Quantizable]) -> None:
         self._parts: dict[Hashable, list[Quantizable]] = defaultdict(list)
@@ -283,10 +283,11 @@ class RoleParts:
                 self._parts[role_of(op)].append(op)
 
     def join(self, groups: Groups) -> None:
-        """Let a part of a layer have one type in all steps, also where only the last one shares it with others.
+        """Makes each part of a layer share one type in all steps, also if only the last step shares it with other
+        values.
 
-        So does an initial state, which the first step takes where the others take the state before, unless several
-        states begin with it.
+        This includes an initial state, which the first step reads instead of the previous state, unless it initializes
+        several states.
         """
         begun: dict[SSAValue, dict[Hashable, SSAValue]] = defaultdict(dict)
         for steps in self._parts.values():
@@ -305,10 +306,10 @@ class RoleParts:
                 if len(values) > 1 and any(map(groups.is_shared, values)):
                     groups.join(values)
 
-    # What no operation uses of a layer is not there when types are decided, so that nothing joins the cells of both
+    # Unused results of a layer no longer exist when types are decided. So no operation joins the cells of both
     # directions, which are one result of the composite.
     def _join_directions(self, groups: Groups) -> None:
-        """Let the cells of both directions of a layer have one type."""
+        """Makes the cells of both directions of a layer share one type."""
         for steps in list(self._parts.values()):
             origins = origins_of(steps[0])
             if any(origin.role in CELLS for origin in origins):
@@ -317,9 +318,10 @@ class RoleParts:
                     groups.join(filter(is_f32, (op.results[0] for op in (*steps, *others))))
 
     def state_of(self, op: Quantizable, place: int) -> SSAValue | None:
-        """What the other steps of a layer take where `op`, a part of one step, takes a constant: zeros have its type.
+        """Returns the state that other steps of a layer read where `op`, a part of one step, reads a constant.
 
-        So the first step has the types of all, and the steps can be a loop.
+        Initial zeros get the type of that state. So the first step has the types of all others, and the steps can
+        become a loop.
         """
         taken = (other.operands[place] for other in self._parts.get(role_of(op), ()))
         return next((value for value in taken if is_f32(value) and constant_array(value) is None), None)

@@ -1,4 +1,4 @@
-"""`cse`: equal operations become one, which stands for the nodes of all."""
+"""`cse`: merges equal operations; the remaining operation has the provenance of all."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -16,12 +16,12 @@ from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, Origin, hand_on, origins_
 
 
 def _attributes(op: Operation) -> dict[str, Attribute]:
-    """The discardable attributes that say something of what is computed."""
+    """Returns the discardable attributes other than provenance."""
     return {key: value for key, value in op.attributes.items() if key not in PROVENANCE_ATTRIBUTES}
 
 
 def _places(op: Operation) -> frozenset[Origin] | None:
-    """The places of the model that a constant of floats stands for, `None` for other operations."""
+    """Returns the places in the model of a float constant; `None` for other operations."""
     is_constant = op.has_trait(ConstantLike, value_if_unregistered=False)
     is_float = is_constant and any(isinstance(get_element_type_or_self(each), AnyFloat) for each in op.result_types)
     return frozenset(origins_of(op)) if is_float else None
@@ -30,14 +30,15 @@ def _places(op: Operation) -> frozenset[Origin] | None:
 Known = dict[Hashable, list[Operation]]
 
 Merged = dict[Operation, list[Operation]]
-"""The operations that were merged into another one, in order."""
+"""The operations that were merged into each operation, in order."""
 
 
 def _key(op: Operation, *, keeps_places: bool) -> Hashable:
-    """What equal operations have in common: all but regions and provenance, or less where that tells them apart too.
+    """Returns a key that equal operations share, without regions and provenance; for operations with operands a coarser
+    one.
 
-    Hashing attributes takes time. Few operations have the same operands; of constants, which have none, there are many.
-    With `keeps_places` those of floats have their places in common.
+    Hashing attributes takes time. Few operations have the same operands, but constants, which have none, are numerous.
+    With `keeps_places`, the key of float constants includes their places in the model.
     """
     name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
     if op.operands:
@@ -47,19 +48,19 @@ def _key(op: Operation, *, keeps_places: bool) -> Hashable:
 
 
 _FEW = 8
-"""From so many operations of the same operands on, others of them are found by their attributes, too."""
+"""From this number of operations with the same operands on, further ones are looked up by their attributes."""
 
 
 def _whole_key(op: Operation) -> Hashable:
-    """What equal operations have in common but regions and provenance; many may read slices of one value."""
+    """Returns a key of all parts of an operation except regions and provenance, for values with many slices."""
     properties, attributes = frozenset(op.properties.items()), frozenset(_attributes(op).items())
     return op.name, tuple(op.operands), tuple(op.result_types), properties, attributes
 
 
 def _is_equal(op: Operation, other: Operation, *, keeps_places: bool) -> bool:
-    """Whether two operations with the same key are the same but for location and provenance.
+    """Returns True if two operations with the same key are equal except for location and provenance.
 
-    With `keeps_places` constants of floats must stand for the same places.
+    With `keeps_places`, float constants must also have the same places in the model.
     """
     return (
         op.result_types == other.result_types
@@ -73,28 +74,29 @@ def _is_equal(op: Operation, other: Operation, *, keeps_places: bool) -> bool:
 
 @dataclass
 class _Merger:
-    """Merges the operations of a module."""
+    """Merges the equal operations of a module."""
 
     keeps_places: bool
     merged: Merged = field(default_factory=Merged)
     _pure: dict[Operation, bool] = field(default_factory=dict[Operation, bool])
-    """For operations with regions, whether they have no effect: an operation around them asks again."""
+    """Caches for operations with regions if they are free of side effects, since enclosing operations need the answer
+    again."""
 
     _keys: dict[Operation, tuple[int, int]] = field(default_factory=dict[Operation, tuple[int, int]])
     """The `_region_key` of operations with regions."""
 
     def merge_in_region(self, region: Region, known: Known) -> None:
-        """Merge the operations of a region with each other and with those of `known`, which stays as it is."""
+        """Merges the operations of a region with each other and with those of `known`, which is left unchanged."""
         blocks = list(region.blocks)
         for block in blocks:
-            # With several blocks only what the block itself holds is known to come before.
+            # With several blocks, only operations of the same block are known to dominate.
             self._merge_in_block(block, known if len(blocks) == 1 else {})
 
     def _merge_in_block(self, block: Block, known: Known) -> None:
         added: list[list[Operation]] = []
         for op in list(block.ops):
             if op.regions:
-                # Inside an isolated operation no outer value can be named.
+                # An operation isolated from above cannot reference outer values.
                 isolated = op.has_trait(IsolatedFromAbove, value_if_unregistered=True)
                 for region in op.regions:
                     self.merge_in_region(region, {} if isolated else known)
@@ -126,10 +128,11 @@ class _Merger:
         return (key, self._keys[op]) if op.regions else key
 
     def _region_key(self, op: Operation) -> tuple[int, int]:
-        """Numbers that equal operations with regions have in common: the names inside, in order, and the outer values.
+        """Returns hashes that equal operations with regions share: of the names inside, in order, and of the outer
+        values.
 
-        Those are a sum over all uses inside, less the uses of the values that are defined inside, so that an operation
-        is counted once, in whatever depth.
+        The hash of the outer values is the sum over all uses inside, minus the uses of values defined inside, so each
+        operation is visited once at any nesting depth.
         """
         names: list[Hashable] = []
         outer = 0
@@ -149,10 +152,10 @@ def _used(value: SSAValue) -> int:
 
 @dataclass(frozen=True)
 class Cse(ModulePass):
-    """Merge operations that compute the same from the same; the one that stays stands for the nodes of all.
+    """Merges operations that compute the same result from the same operands, and joins their provenance.
 
-    With `keep_places` equal constants of floats are merged only where they stand for the same places of the model:
-    those that are trained begin as equals, and become different.
+    With `keep_places`, equal float constants are merged only if they have the same places in the model: trainable
+    constants may start out equal and diverge.
 
     Before:
 
@@ -183,5 +186,5 @@ class Cse(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         merger = _Merger(self.keep_places)
         merger.merge_in_region(op.body, {})
-        for existing, others in merger.merged.items():  # at once: one by one, each would copy all names so far
+        for existing, others in merger.merged.items():  # all at once: one by one, each would copy all names so far
             hand_on(others, existing)

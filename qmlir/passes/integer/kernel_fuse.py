@@ -1,4 +1,4 @@
-"""`kernel-fuse`: elementwise operations join the operation that computes their operand, or that reads their result."""
+"""`kernel-fuse`: fuses elementwise operations with the producers of their operands or the readers of their results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,16 +55,16 @@ from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.passes.integer import scalar_simplification
 from qmlir.text.elements import dense_array
 
-# Patterns that fuse structured operations: producers into what reads them, elementwise work into epilogues.
+# Fusion patterns for structured operations: producers into their readers, elementwise operations into epilogues.
 #
-# Nothing is computed more often than before, apart from what only moves elements, and no operation on an element
-# changes or changes place among the others on the same element: every bit stays. Structures alone decide, no names.
+# Nothing is computed more often, except for operations that only move elements, and the operations on each element keep
+# their order, so results are bit-identical. The patterns use only the structure of operations, never their names.
 
 MOST_READINGS = 12
-"""Operands that a fused operation reads at most: each is a pointer in a register of the loop."""
+"""The largest number of operands that a fused operation reads: each is a pointer in a register of the loop."""
 
 MOST_OPERATIONS = 96
-"""Operations of a fused body at most, so that a kernel stays one that a compiler can optimize."""
+"""The largest number of operations in a fused body, so that compilers can optimize the kernel."""
 
 
 def _is_within_limits(op: Structured, other: Structured, readings: Sequence[Reading]) -> bool:
@@ -74,14 +74,14 @@ def _is_within_limits(op: Structured, other: Structured, readings: Sequence[Read
 
 
 def reread(op: Structured, readings: Sequence[Reading], rewriter: PatternRewriter) -> None:
-    """Let `op` read its operands by other `readings`."""
+    """Makes `op` read its operands by other `readings`."""
     assembly = Assembly(op, readings)
     made = assembly.finish(assembly.inline(op.body.block))
     rewriter.replace(op, [made], list(made.results))
 
 
 class ReadThrough(RewritePattern):
-    """What a structured operation reads is what another one moves: it reads the source of the movement."""
+    """Makes a structured operation read the source of an operand that another operation only moves."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Structured, rewriter: PatternRewriter, /) -> None:
@@ -92,7 +92,7 @@ class ReadThrough(RewritePattern):
             reread(op, changed, rewriter)
 
     def through(self, op: Structured, reading: Reading) -> Reading:
-        """The reading of the source, or `reading` itself where nothing moves it."""
+        """Returns the reading of the source, or `reading` itself if no operation moves it."""
         raise NotImplementedError
 
 
@@ -100,7 +100,7 @@ class ReadThrough(RewritePattern):
 
 
 class FuseProducer(RewritePattern):
-    """Compute the elements of a producer where they are read, if nothing else reads them, or if they are only moved."""
+    """Computes the elements of a producer at their reader, if there is no other reader, or if they are only moved."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Structured, rewriter: PatternRewriter, /) -> None:
@@ -125,7 +125,7 @@ class FuseProducer(RewritePattern):
 
     @staticmethod
     def _is_by_whole_rows(op: Structured, producer: GenericOp, slot: Reading) -> bool:
-        """Whether `op` computes an element for each one of the rows of `producer`, and has no rows of its own."""
+        """Returns True if `op` computes one element for each row of `producer`, and does not reduce rows itself."""
         places = permutation_of(slot.map_)
         if places is None or not is_elementwise(op) or reduces_rows(op):
             return False
@@ -149,7 +149,7 @@ class FuseProducer(RewritePattern):
             return False
         assembly = Assembly(op, readings)
         (element,) = assembly.inline(producer.body.block, lambda builder, dim: _write_index(builder, dims[dim]))
-        with_rows_along(assembly.block, lambda dim: next(iter(dims[dim].used_dims())))  # only the producer has any
+        with_rows_along(assembly.block, lambda dim: next(iter(dims[dim].used_dims())))  # only the producer reduces rows
         for slot in slots:
             assert slot.argument is not None
             assembly.values[slot.argument] = element
@@ -168,7 +168,7 @@ _INDEX_OPERATIONS: dict[AffineBinaryOpKind, type[Operation]] = {
 
 
 def _write_index(builder: Builder, expression: AffineExpr) -> SSAValue:
-    """The number that an affine expression of the iterators gives; indices of a tensor are never negative."""
+    """Inserts operations that compute an affine expression of the iterators; tensor indices are never negative."""
     match expression:
         case AffineDimExpr():
             return builder.insert(IndexOp(expression.position)).result
@@ -187,7 +187,7 @@ def _write_index(builder: Builder, expression: AffineExpr) -> SSAValue:
 
 
 def scalar_of(value: SSAValue) -> Attribute | None:
-    """The one element that a tensor is full of, where it is known."""
+    """Returns the element of a tensor whose elements are all equal, or `None` if this is not known."""
     match defining(value):
         case FillOp(inputs=[number]):
             source = defining(number)
@@ -209,7 +209,7 @@ def scalar_of(value: SSAValue) -> Attribute | None:
 
 
 class InlineSplats(RewritePattern):
-    """A tensor full of one constant is a constant of the body."""
+    """Replaces a splat operand by a constant in the body."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Structured, rewriter: PatternRewriter, /) -> None:
@@ -236,7 +236,7 @@ class InlineSplats(RewritePattern):
 
 
 class DropReadings(RewritePattern):
-    """What the body does not use, or reads twice, is read no more."""
+    """Removes operands that the body does not use or reads twice."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Structured, rewriter: PatternRewriter, /) -> None:
@@ -249,7 +249,7 @@ class DropReadings(RewritePattern):
 
 
 class EraseUnused(RewritePattern):
-    """Erase operations without effects whose results are unused, contractions and casts of scalars included."""
+    """Erases operations without side effects whose results are unused, including contractions and scalar casts."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if op.results and not any(value.uses for value in op.results) and _has_no_effect(op):
@@ -263,7 +263,7 @@ def _has_no_effect(op: Operation) -> bool:
 
 
 class SettleUnits(RewritePattern):
-    """An iterator of one step is 0 in sums of iterators: the window of a global pool is the image."""
+    """Replaces an iterator with one step by 0 in sums of iterators: the window of a global pool is the image."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
@@ -289,7 +289,7 @@ class SettleUnits(RewritePattern):
 
 
 def _settled(expression: AffineExpr, settled: Sequence[AffineExpr], ranges: Sequence[int], size: int) -> AffineExpr:
-    """`expression` of iterators that are `settled`, unless one iterator is left that runs over a part of the axis."""
+    """Returns `expression` with `settled` iterators, unless a single iterator over a part of the axis would remain."""
     if not isinstance(expression, AffineBinaryOpExpr):
         return expression
     found = expression.replace_dims_and_symbols(settled, ()).simplify(len(ranges), 0)
@@ -298,7 +298,7 @@ def _settled(expression: AffineExpr, settled: Sequence[AffineExpr], ranges: Sequ
 
 
 class ForgetOutput(RewritePattern):
-    """An output whose elements are not read needs no values."""
+    """Replaces an output operand whose elements are not read by an empty tensor."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
@@ -317,7 +317,7 @@ class ForgetOutput(RewritePattern):
 
 
 class ReadThroughReshape(ReadThrough):
-    """A reshape that only adds or drops axes of one step is no obstacle: what it reshapes is read."""
+    """Reads the source of a reshape that only adds or removes unit axes."""
 
     def through(self, op: Structured, reading: Reading) -> Reading:
         reshape = defining(reading.value)
@@ -336,7 +336,7 @@ class ReadThroughReshape(ReadThrough):
 
 
 class FuseEpilogue(RewritePattern):
-    """Elementwise work on the result of a contraction becomes part of its epilogue."""
+    """Moves elementwise operations on the result of a contraction into its epilogue."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
@@ -349,7 +349,7 @@ class FuseEpilogue(RewritePattern):
             and source.parent is op.parent
             and all(use.operation is op for use in reading.value.uses)
         ]
-        # The last of several contractions waits for the others anyway.
+        # The last of several contractions is computed after the others anyway.
         found.sort(key=lambda pair: _place(pair[1]), reverse=True)
         for reading, contraction in found:
             if self._fuse(op, contraction, reading, rewriter):
@@ -394,14 +394,15 @@ def _place(op: Operation) -> int:
 
 
 def _dimensions_by(slot: Reading, ranges: Sequence[int], shape: Sequence[int]) -> list[AffineExpr] | None:
-    """For each iterator the axis of `shape` that it runs along, where `slot` reads each element exactly once."""
+    """Returns the axis of `shape` along which each iterator runs; `None` unless `slot` reads each element exactly
+    once."""
     dims: list[AffineExpr | None] = [None] * len(ranges)
     for axis, (expression, size) in enumerate(zip(slot.map_.results, shape, strict=True)):
         if isinstance(expression, AffineDimExpr) and dims[expression.position] is None:
             dims[expression.position] = AffineExpr.dimension(axis)
         elif size != 1 or not is_always_zero(expression, ranges):
             return None
-    # An iterator of one step that the slot has no axis for is always 0.
+    # An iterator with one step and without an axis in the slot is always 0.
     dims = [
         AffineExpr.constant(0) if dim is None and size == 1 else dim for dim, size in zip(dims, ranges, strict=True)
     ]
@@ -415,21 +416,22 @@ PATTERNS: tuple[RewritePattern, ...] = (
 )  # fmt: skip
 
 
-# `kernel-fuse`: fewer and larger kernels, each bit as before.
+# `kernel-fuse`: fewer and larger kernels with bit-identical results.
 
 
 @dataclass(frozen=True)
 class KernelFuse(ModulePass):
-    """Fuse elementwise work into what reads it, and into the epilogues of contractions.
+    """Fuses elementwise operations into their readers, and into the epilogues of contractions.
 
-    A `linalg.generic` that computes each element by itself goes into its reader where nothing else reads it and its
-    elements are read once each; one that only moves elements goes into every reader. What reads the result of a
-    contraction element by element becomes part of the contraction's epilogue, its other operands epilogue operands: so
-    do bias, requantization, activation and a residual sum with its rescale. Tensors full of one constant become
-    constants of the body, and integer extremes and extensions that change nothing go. A fused body has at most 96
-    operations and 12 operands. No operation on an element changes, so no bit does.
+    An elementwise `linalg.generic` is fused into its reader if it has no other reader and each of its elements is read
+    once. A `linalg.generic` that only moves elements is fused into every reader. An elementwise reader of a
+    contraction's result becomes part of the contraction's epilogue, and its other operands become epilogue operands:
+    bias, requantization, activation, and a residual add with its rescale. Splat tensors become constants of the body,
+    and redundant integer clamps and extensions are removed. A fused body has at most 96 operations and 12 operands.
+    Each element is computed by the same operations, so results are bit-identical.
 
-    Buys most in MobileNetV2 and the encoder of the benchmarks, which take 1.08 times as long without it.
+    The largest effect is on MobileNetV2 and the encoder of the benchmarks, which take 1.08 times as long without this
+    pass.
 
     Before:
 

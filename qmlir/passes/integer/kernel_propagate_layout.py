@@ -1,4 +1,4 @@
-"""`kernel-propagate-layout`: tensors keep the layout that contractions compute in, as far as that goes."""
+"""`kernel-propagate-layout`: propagates the layout in which contractions compute."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -43,13 +43,13 @@ from qmlir.ir.provenance import merged_origins, origins_of, set_origins
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.passes.integer.kernel_fuse import EraseUnused, ReadThrough
 
-# Patterns that move transposes down to where they cancel, fold into constants, or leave the function.
+# Patterns that move transposes down to where they cancel, fold into constants, or reach a result of the function.
 #
 # A transpose is a `linalg.generic` that yields its input, read and written by permutations of its iterators. Each
-# pattern takes one away, or moves one after the operation that reads it, so rewriting terminates.
+# pattern removes one, or moves one past the operation that reads it, so rewriting terminates.
 
 Order = list[int]
-"""The axis of the source that each axis of a transpose's result is."""
+"""For each axis of a transpose's result, the axis of the source."""
 
 
 def _tensor(shape: Sequence[int], element: Attribute) -> AnyTensor:
@@ -57,7 +57,7 @@ def _tensor(shape: Sequence[int], element: Attribute) -> AnyTensor:
 
 
 def transpose_order(op: Operation | None) -> Order | None:
-    """The order of a transpose, `None` for any other operation."""
+    """Returns the order of a transpose; `None` for any other operation."""
     if not isinstance(op, GenericOp) or not is_movement(op):
         return None
     read, written = permutation_of(op.indexing_maps.data[0].data), permutation_of(output_maps(op)[0])
@@ -65,12 +65,12 @@ def transpose_order(op: Operation | None) -> Order | None:
 
 
 def inverse(order: Sequence[int]) -> Order:
-    """The order of the transpose that takes the one of `order` back."""
+    """Returns the order of the inverse transpose."""
     return [order.index(axis) for axis in range(len(order))]
 
 
 def transpose(rewriter: PatternRewriter, value: SSAValue, order: Sequence[int]) -> SSAValue:
-    """Write a transpose of `value`: axis `i` of the result is its axis `order[i]`."""
+    """Inserts a transpose of `value`: axis `i` of the result is axis `order[i]` of `value`."""
     if list(order) == sorted(order):
         return value
     shape, element = sizes_of(value), element_of(value)
@@ -92,9 +92,9 @@ def _reshape(rewriter: PatternRewriter, value: SSAValue, shape: Sequence[int]) -
 
 
 def _source(value: SSAValue, reader: Operation) -> tuple[SSAValue, Order] | None:
-    """What `value`, which `reader` reads, is a transpose of.
+    """Returns the source and the order of the transpose that produces `value`, an operand of `reader`, or `None`.
 
-    A transpose before a loop runs once, and stays there where the loop reads it.
+    A transpose outside of a loop runs once, and stays there if the loop reads it.
     """
     op = defining(value)
     order = transpose_order(op)
@@ -104,12 +104,12 @@ def _source(value: SSAValue, reader: Operation) -> tuple[SSAValue, Order] | None
 
 
 def _is_free(value: SSAValue) -> bool:
-    """Whether a tensor has any layout at no cost: it is uninitialized, filled or constant."""
+    """Returns True if a tensor can have any layout at no cost: it is uninitialized, filled or constant."""
     return isinstance(defining(value), tensor.EmptyOp | FillOp) or constant_array(value) is not None
 
 
 class _OnTransposes(RewritePattern):
-    """A pattern on transposes that do something."""
+    """A pattern on transposes that have users."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
@@ -118,19 +118,19 @@ class _OnTransposes(RewritePattern):
             return
         value = self.rewrite(op, order, rewriter)
         if value is not None:
-            # What the users say already, the operation that gives the value need not stand for.
+            # The producer of the value does not need the provenance that the users have already.
             users = {use.operation: None for use in op.results[0].uses}
             told = merged_origins(users)
             set_origins(op, [origin for origin in origins_of(op) if origin not in told])
             rewriter.replace(op, [], [value])
 
     def rewrite(self, op: Operation, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
-        """What takes the place of the transpose `op`."""
+        """Returns the value that replaces the transpose `op`, or `None`."""
         raise NotImplementedError
 
 
 class Compose(_OnTransposes):
-    """A transpose of a transpose is one; one that changes nothing is none."""
+    """Composes two transposes into one, and removes identity transposes."""
 
     def rewrite(self, op: Operation, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
         if order == sorted(order):
@@ -140,7 +140,7 @@ class Compose(_OnTransposes):
 
 
 class FoldConstant(_OnTransposes):
-    """A transposed constant is a constant; a tensor full of one number, or of none, has any shape."""
+    """Folds transposes of constants, and of filled or empty tensors."""
 
     def rewrite(self, op: Operation, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
         source = op.operands[0]
@@ -149,7 +149,7 @@ class FoldConstant(_OnTransposes):
 
 
 class FoldReshapedConstant(RewritePattern):
-    """A reshaped constant is a constant, and so on; a reshape of a reshape is one."""
+    """Folds reshapes of constants and of filled or empty tensors, and composes reshapes."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter, /) -> None:
@@ -168,7 +168,7 @@ class FoldReshapedConstant(RewritePattern):
 def _moved(
     source: SSAValue, type_: AnyTensor, move: Callable[[Any], Any], rewriter: PatternRewriter
 ) -> SSAValue | None:
-    """`source` in another type where it costs nothing: elements that are known are moved now."""
+    """Returns `source` in another type if that is free: known elements are moved at compile time."""
     op = defining(source)
     if isinstance(op, tensor.EmptyOp):
         return rewriter.insert(tensor.EmptyOp((), type_)).tensor
@@ -183,7 +183,7 @@ def _moved(
 
 
 class TransposeAsReshape(_OnTransposes):
-    """Where only axes of one step change their places, the elements do not."""
+    """Replaces a transpose that only moves unit axes by a reshape."""
 
     def rewrite(self, op: Operation, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
         source = op.operands[0]
@@ -196,7 +196,7 @@ class TransposeAsReshape(_OnTransposes):
 
 
 class ReadThroughTranspose(ReadThrough):
-    """What a structured operation reads transposed it reads at permuted places, where it reads each element once."""
+    """Reads the source of a transposed operand at permuted indices, if each element is read once."""
 
     def through(self, op: Structured, reading: Reading) -> Reading:
         found = _source(reading.value, op)
@@ -204,13 +204,13 @@ class ReadThroughTranspose(ReadThrough):
             return reading
         source, order = found
         if not is_elementwise(op) and points_of(op) > int(np.prod(sizes_of(source))):
-            return reading  # windows that overlap, or a broadcast into a sum: neighbours shall stay neighbours
+            return reading  # overlapping windows, or a broadcast into a sum: neighboring elements must stay adjacent
         results = tuple(reading.map_.results[order.index(axis)] for axis in range(len(order)))
         return Reading(source, AffineMap(reading.map_.num_dims, 0, results), reading.argument)
 
 
 class WriteAsRead(RewritePattern):
-    """Elementwise work is done in the layout of most of what it reads, and its result transposed."""
+    """Computes an elementwise operation in the layout of most of its operands, and transposes the result."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
@@ -234,7 +234,7 @@ class WriteAsRead(RewritePattern):
 
     @staticmethod
     def _layout(op: GenericOp, written: Order, ranges: Sequence[int]) -> Order | None:
-        """The iterators in the order in which most elements are read, where that is not the order written."""
+        """Returns the iterators in the order in which most elements are read; `None` if that is the written order."""
         weights: dict[tuple[int, ...], int] = {}
         orders: dict[tuple[int, ...], Order] = {}
         for reading in readings_of(op):
@@ -250,15 +250,16 @@ class WriteAsRead(RewritePattern):
         best = max(weights, key=weights.__getitem__)
         others = {key for key in weights if key != own and weights[key] == weights[best]}
         if best == own or weights[best] == weights.get(own, 0):
-            # As many elements in the layout that is written: change it where more readers want the other one. Who reads
-            # through a transpose counts for what it reads, so that the choice stays once it is made.
+            # Operands tie with the written layout: change it if more readers want the other one. A reader through a
+            # transpose counts for the layout that it reads, so that the choice is stable.
             wanted = Counter(_layouts_read(op.res[0], written, ranges))
             best = next((key for key in others if wanted[key] > wanted[own]), own)
         return None if best == own else orders[best]
 
 
 def _layouts_read(value: SSAValue, order: Sequence[int], ranges: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """The layout, an order of iterators, in which each reader wants a value that is written in `order`."""
+    """Yields, for each reader, the layout (an order of iterators) in which it reads a value that is written in
+    `order`."""
     for use in value.uses:
         through = transpose_order(use.operation)
         if through is None:
@@ -268,7 +269,7 @@ def _layouts_read(value: SSAValue, order: Sequence[int], ranges: Sequence[int]) 
 
 
 def _relaid(op: GenericOp, readings: Sequence[Reading], order: Order, output: SSAValue) -> GenericOp:
-    """An elementwise operation whose iterators are those of `op` in another order, its output in that order."""
+    """Returns an elementwise operation with the iterators of `op` in another order, and its output in that order."""
     body = op.body.clone()
     for inner in body.walk():
         if isinstance(inner, IndexOp):
@@ -296,12 +297,12 @@ def _static(op: tensor.InsertSliceOp | tensor.ExtractSliceOp) -> tuple[list[int]
 
 
 def _permuted(values: Sequence[int], order: Order) -> list[int]:
-    """Numbers of the axes of a transpose's result as numbers of its source's axes."""
+    """Returns values by axis of a transpose's result as values by axis of its source."""
     return [values[order.index(axis)] for axis in range(len(order))]
 
 
 class ThroughInsert(RewritePattern):
-    """A transposed part of a tensor in the same layout, or in any, is put before it is transposed."""
+    """Inserts a transposed slice before the transpose, into a tensor of the same or of any layout."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.InsertSliceOp, rewriter: PatternRewriter, /) -> None:
@@ -319,7 +320,7 @@ class ThroughInsert(RewritePattern):
 
 
 class ThroughExtract(RewritePattern):
-    """A part of a transposed tensor is taken before it is transposed."""
+    """Extracts a slice of a transposed tensor before the transpose."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.ExtractSliceOp, rewriter: PatternRewriter, /) -> None:
@@ -334,9 +335,9 @@ class ThroughExtract(RewritePattern):
 
 
 class ThroughReshape(RewritePattern):
-    """A reshape comes before the transpose where it joins no axes that the transpose brought together.
+    """Moves a reshape before the transpose if it does not merge axes that the transpose made adjacent.
 
-    Neighbours that it joins in another order, as channels are shuffled, change places before it.
+    Axes within a merged group that are permuted, as in a channel shuffle, are permuted before the reshape.
     """
 
     @op_type_rewrite_pattern
@@ -364,7 +365,7 @@ class ThroughReshape(RewritePattern):
 
     @staticmethod
     def _axes_of_units(shape: Sequence[int], target: Sequence[int], order: Order) -> Order:
-        """The axes of the result as the source has them, those of one step where they are."""
+        """Returns the axes of the result in the order of the source; unit axes stay in place."""
         from_source = [order[axis] for axis in real_axes(shape)]
         real = real_axes(target)
         axes = list(range(len(target)))
@@ -374,17 +375,22 @@ class ThroughReshape(RewritePattern):
 
     @staticmethod
     def _are_blocks(groups: Sequence[tuple[list[int], list[int]]]) -> bool:
-        """Whether what becomes one axis, or several, are neighbours in the source."""
+        """Returns True if the axes of each group are adjacent in the source."""
         return all(sorted(left) == list(range(min(left), min(left) + len(left))) for left, _ in groups if left)
 
     @staticmethod
     def _is_taken_back(op: ReshapeOp) -> bool:
-        """Whether a transpose follows at once: then neighbours that change places may do so in a transpose before."""
+        """Returns True if a transpose reads the result: then axes within a group can be permuted by a transpose
+        before."""
         return any(transpose_order(use.operation) is not None for use in op.result.uses)
 
 
 class IntoWeights(RewritePattern):
-    """A matrix product with constant weights sums its terms in the layout of its input; integers only."""
+    """Permutes the constant weights of a matrix product to the layout of its input, so that it sums its terms in that
+    order.
+
+    Integers only: sums of floats depend on the order.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatMulOp, rewriter: PatternRewriter, /) -> None:
@@ -413,7 +419,7 @@ class IntoWeights(RewritePattern):
 
 
 class RecordAnyOrder(RewritePattern):
-    """A record without an axis is the same for whatever order of the elements."""
+    """Reads the source of a transpose: a record without an axis does not depend on the order of elements."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: RecordOp, rewriter: PatternRewriter, /) -> None:
@@ -429,20 +435,20 @@ PATTERNS: tuple[RewritePattern, ...] = (
 )  # fmt: skip
 
 
-# `kernel-propagate-layout`: transposes meet and cancel, so that they are left at the edges only.
+# `kernel-propagate-layout`: transposes meet and cancel, so that only those at the boundary of a function remain.
 
 
 @dataclass(frozen=True)
 class KernelPropagateLayout(ModulePass):
-    """Move transposes down through the operations that allow it, cancel them in pairs, and fold them into constants.
+    """Moves transposes down through the operations that allow it, cancels them in pairs, and folds them into constants.
 
-    Convolutions and pools have their channels last and come with a transpose before and one after. A transpose moves
-    after elementwise work (done in the layout of most of what it reads), padding, joining, slices, and reshapes that
-    add or drop axes of one step; sums and epilogues read through it; a product with constant weights takes the order of
-    its terms into the weights, where sums are integers. One that moves only axes of one step is a reshape. A remark
-    tells how many are left in each function, and where.
+    Convolutions and pools compute with the channels last, with a transpose before and one after. A transpose moves past
+    elementwise operations (computed in the layout of most of their operands), padding, concatenation, slices, and
+    reshapes that add or remove unit axes. Reductions and epilogues read through it. A matrix product with constant
+    weights folds the order of its terms into the weights if its sums are integers. A transpose that only moves unit
+    axes becomes a reshape. A remark gives the number of transposes left in each function, and where they are.
 
-    Buys most in SqueezeNet, which takes 1.75 times as long without it.
+    The largest effect is on SqueezeNet, which takes 1.75 times as long without this pass.
 
     Before:
 
@@ -482,7 +488,7 @@ class KernelPropagateLayout(ModulePass):
     """
 
     name = "kernel-propagate-layout"
-    # Sums of floats add the same terms in another order.
+    # Sums of floats add their terms in another order.
     preserves: ClassVar[Preservation] = ROUNDED
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -1,4 +1,4 @@
-"""`nn-compute-in-f32`: what a model computes in f16, bf16 or f64 is computed in f32, so that it can be quantized."""
+"""`nn-compute-in-f32`: converts computations in f16, bf16 or f64 to f32, so that they can be quantized."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _OTHER_FLOATS = (Float16Type, BFloat16Type, Float64Type)
 
 
 def _in_f32(value: SSAValue) -> AnyTensor | None:
-    """The type of a value in f32, where it has other floats."""
+    """Returns the f32 type for a value of another float type; `None` for other values."""
     type_ = ranked_tensor(value.type)
     if type_ is None or not isinstance(type_.get_element_type(), _OTHER_FLOATS):
         return None
@@ -32,7 +32,7 @@ def _in_f32(value: SSAValue) -> AnyTensor | None:
 
 
 def _rounded(array: Array) -> Array:
-    """Numbers in f32; finite ones stay finite, as the hugely negative ones that mask scores."""
+    """Returns the array in f32; finite elements stay finite, such as the large negative ones that mask scores."""
     limits = np.finfo(np.float32)
     wide = array.astype(np.float64)
     return np.where(np.isfinite(wide), wide.clip(limits.min, limits.max), wide).astype(np.float32)
@@ -49,14 +49,14 @@ def _gives_f32(op: Operation) -> bool:
 
 
 def _is_leaving(op: Operation) -> bool:
-    """Whether it casts f32 for operations that are not of `nn` alone: as this pass leaves it."""
+    """Returns True if `op` casts f32 for operations outside the `nn` dialect only, as this pass leaves it."""
     if not isinstance(op, CastOp) or element_of(op.input) != f32:
         return False
     return bool(op.result.uses) and not any(isinstance(use.operation, NnOp) for use in op.result.uses)
 
 
 def _enter(values: Iterable[SSAValue], point: InsertPoint) -> None:
-    """Cast values of other floats for their users in `nn`; a return, a call or a loop takes them as they are."""
+    """Casts values of other float types for their users in `nn`; returns, calls and loops read them unchanged."""
     for value in tuple(values):
         type_ = _in_f32(value)
         users = [use.operation for use in value.uses if isinstance(use.operation, NnOp)]
@@ -66,7 +66,8 @@ def _enter(values: Iterable[SSAValue], point: InsertPoint) -> None:
 
 
 def _leave(op: Operation, declared: dict[SSAValue, AnyTensor]) -> None:
-    """Cast back what an operation takes that is not of `nn`: a return, a cast to a quantized type."""
+    """Casts operands of an operation outside `nn`, such as a return or a cast to a quantized type, back to their
+    types."""
     for place, operand in enumerate(op.operands):
         source = declared.get(operand)
         if source is not None:
@@ -74,7 +75,7 @@ def _leave(op: Operation, declared: dict[SSAValue, AnyTensor]) -> None:
 
 
 def _retype(op: NnOp, declared: dict[SSAValue, AnyTensor]) -> None:
-    """Give results of other floats the type f32, and note what they had."""
+    """Changes results of other float types to f32, and records their original types."""
     for result in () if _is_leaving(op) else op.results:
         source, type_ = ranked_tensor(result.type), _in_f32(result)
         if source is not None and type_ is not None:
@@ -85,12 +86,12 @@ def _retype(op: NnOp, declared: dict[SSAValue, AnyTensor]) -> None:
 
 @dataclass(frozen=True)
 class NnComputeInF32(ModulePass):
-    """Compute in f32 what the model computes in f16, bf16 or f64; inputs and outputs of functions keep their types.
+    """Converts computations in f16, bf16 or f64 to f32; inputs and outputs of functions keep their types.
 
-    Ranges are recorded of f32 values, scales are f32, and what stays in float is computed in f32. So a model in another
-    float type is first one in f32: constants are converted, results change their types, and casts stand at inputs and
-    outputs. The roundings to f16 in between are left out; finite f64 constants beyond the range of f32 become its
-    largest numbers.
+    Ranges are recorded for f32 values, scales are f32, and operations left in float compute in f32. So a model in
+    another float type is first converted to f32: constants are converted, results change their types, and casts are
+    inserted at inputs and outputs. Intermediate roundings to f16 are dropped. Finite f64 constants beyond the range of
+    f32 become its largest finite numbers.
 
     Before:
 

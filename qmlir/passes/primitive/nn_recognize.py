@@ -1,4 +1,4 @@
-"""`nn-recognize` and `nn-recognize-masks`: composites and masks that a float model writes as several operations."""
+"""`nn-recognize` and `nn-recognize-masks`: composites and masks that a float model expresses as several operations."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,25 +20,24 @@ from qmlir.quantization.assignment import kept
 from qmlir.quantization.masked_softmax import MaskedSoftmax
 from qmlir.quantization.masked_softmax import recognized as recognized_masks
 
-# `nn-recognize`: what a float model spells as parts becomes the composite that it computes.
+# `nn-recognize`: replaces operations of a float model by the composite that they compute.
 
 
 @dataclass(frozen=True)
 class NnRecognize(ModulePass):
-    """Make what computes a composite the composite, where that stays whole: by `keep`, or the targets of the module.
+    """Replaces operations that compute a composite by the composite, if it stays whole: by `keep`, or the module's
+    targets.
 
-    Exporters write norms, softmax and activation functions as sums, products and reductions. In floats these are the
-    same; in parts of 8 bits a softmax divides by what was rounded to 0. So this comes before values are profiled.
-    `keep` is that of `nn-decompose`: what would become parts again stays as it is.
+    Exporters write norms, softmax and activation functions as sums, products and reductions. In float these are
+    equivalent; but if a softmax is quantized to 8 bits part by part, it may divide by a value that was rounded to 0. So
+    this pass runs before values are profiled. `keep` is the option of `nn-decompose`: a composite that would be
+    decomposed again is not formed.
 
-    Groups are recognized by what they compute, not by how: a square as a product or a power, a quotient as a product
-    with a reciprocal, reductions with or without their axes. Every constant and axis has to be that of the composite.
-    It stands for the nodes of its parts, but for those whose values have other users too: these stay beside it.
-
-    A batch norm after a convolution or a fully connected layer is part of its weights (`canonicalize`). Where it is
-    not, a remark says why.
-
-    Before (run with `keep=softmax`):
+    Groups are recognized by the function that they compute, not by their form: a square as a product or a power, a
+    quotient as a product with a reciprocal, reductions with or without kept axes. Every constant and axis must match
+    the composite. The composite gets the provenance of its parts, except for parts whose values have other users; these
+    are kept. A batch norm after a convolution or a fully connected layer is folded into its weights (`canonicalize`).
+    If it is not, a remark gives the reason.
 
     ```mlir
     func.func @main(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
@@ -88,21 +87,22 @@ class NnRecognize(ModulePass):
                 emit_remark(norm, f"is not folded into the layer before it: {reason}")
 
 
-# `nn-recognize-masks`: what only selects the elements of a softmax becomes its mask.
+# `nn-recognize-masks`: turns values that only select the elements of a softmax into its mask.
 
 
 @dataclass(frozen=True)
 class NnRecognizeMasks(ModulePass):
-    """Make what masks the scores of a softmax the mask of the softmax, so that it is no part of a range.
+    """Turns a mask in the scores of a softmax into its mask operand, so that the mask does not widen a range.
 
-    MaskedSoftmax is what a value does, in each form that exporters write: a sum with 0 where an element takes part and
-    with something hugely negative elsewhere; a choice between scores and such a number; `(1 - m) * fill`; constant
-    triangles. A mask that comes from the caller is known by its statistics: all observed values are 0, or below a gap.
-    It comes before values are profiled, for what is certain, and after it, for what ranges and statistics tell.
+    A mask is recognized by its effect, in each form that exporters write: a sum with 0 for an element that takes part
+    and a large negative number for the others; a `where` between scores and such a number; `(1 - m) * fill`; constant
+    triangles. A mask that the caller passes is recognized by its statistics: all observed elements are 0, or lie below
+    a gap. The pass runs before values are profiled, for masks that are certain, and after it, for those that follow
+    from ranges and statistics.
 
-    A finite number masks where elements that it masks have the probability 0 to f32: together at most 2^-24, by the
-    range of the scores. Without a range, -10000 and below mask. A row that is masked as a whole is 0 where minus
-    infinity masks (in floats: NaN), and `1 / n` where a finite number does. What nothing uses then is left to `dce`.
+    A finite number masks if the masked elements have the probability 0 in f32: together at most 2^-24, by the range of
+    the scores. Without a range, numbers of -10000 and below mask. A fully masked row is 0 if minus infinity masks (in
+    float: NaN), and `1 / n` if a finite number does. Operations that become unused are left to `dce`.
 
     Before:
 

@@ -1,4 +1,4 @@
-"""`quant-expand-floats`: constants that are stored in floats of 8 bits and fewer become what can be computed with."""
+"""`quant-expand-floats`: converts constants stored in floats of at most 8 bits to types for computation."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ def _integers(array: Array, below: int) -> Array:
 
 @dataclass(frozen=True)
 class QuantExpandFloats(ModulePass):
-    """Give constants that are stored in floats of 8 bits and fewer, and dequantized, a form that is computed with.
+    """Converts dequantized constants stored in floats of at most 8 bits to a type for computation.
 
-    Values of f4E2M1FN are integers from -12 to 12 of half the scale, those of f6E2M3FN from -60 to 60 of an eighth:
-    such constants, blocks of MX formats among them, become these integers, so that products with them are exact.
-    Others become floats, which are quantized anew; with `integers_only` they stay what they are. No number changes, but
-    for the sign of 0.
+    Values of f4E2M1FN are integers from -12 to 12 at half the scale, those of f6E2M3FN from -60 to 60 at an eighth of
+    it. Such constants, including blocks of MX formats, become these integers, so that contractions with them are exact.
+    Other constants become floats, which are requantized; with `integers_only` they are left unchanged. No number
+    changes, except for the sign of 0.
 
     Before:
 
@@ -81,7 +81,7 @@ class QuantExpandFloats(ModulePass):
                 emit_remark(function, f"has {number} {are} stored as {format_}; requantizing as f32")
 
     def _expand(self, cast: DequantizeCastOp, type_: UniformFloatType, floats: Counter[str]) -> None:
-        """Put integers or floats in the place of `cast`; `floats` counts these by what was stored."""
+        """Replaces `cast` by integers or floats; `floats` counts the latter by stored format."""
         constant = cast.input.owner
         assert isinstance(constant, ConstantOp)
         found, shape = same_integers(type_), shape_of(cast.input)

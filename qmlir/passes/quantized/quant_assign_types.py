@@ -1,4 +1,4 @@
-"""`quant-assign-types`: decide types, and let operations compute on quantized values."""
+"""`quant-assign-types`: decides types, and makes operations compute on quantized values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,11 +25,11 @@ from qmlir.quantization.retyping import mark_kept_in_float
 _UNRAISED = "not quantized: its sequence length is dynamic, so either all of its parts are quantized or none, and {}"
 
 _EXCERPT = "nn.excerpt"
-"""On the last parts of an excerpt, while there is one: the number of the composite."""
+"""An attribute on the last parts of an excerpt while it exists: the number of the composite."""
 
 
 def _put_parts(op: NnOp, parts: Parts) -> None:
-    """Put `parts`, to be made, in the place of `op`, with its statistics and the names of its results."""
+    """Replaces `op` by its `parts`, which this function builds, with its statistics and the names of its results."""
     results = decompose(op, parts)
     assert results is not None
     hand_on_parts(op, parts)
@@ -39,7 +39,8 @@ def _put_parts(op: NnOp, parts: Parts) -> None:
 
 
 def take_apart(module: ModuleOp) -> None:
-    """Put the parts of some steps in the place of each composite of open or large length: types are decided on them."""
+    """Replaces each composite of dynamic or large length by the parts of a few steps, so that their types can be
+    decided."""
     for number, op in enumerate(open_composites(module)):
         parts = Parts(op, may_be_excerpt=True)
         _put_parts(op, parts)
@@ -48,7 +49,8 @@ def take_apart(module: ModuleOp) -> None:
 
 
 def _put_together(module: ModuleOp) -> dict[int, str]:
-    """Make each excerpt its composite again, with the types of its parts; the reason for each that cannot be."""
+    """Raises each excerpt to its composite with the types of its parts; returns the reason for each that cannot be
+    raised."""
     refused: dict[int, str] = {}
     for root in list(module.walk()):
         number = root.attributes.get(_EXCERPT)
@@ -61,9 +63,9 @@ def _put_together(module: ModuleOp) -> dict[int, str]:
 
 
 def _without(module: ModuleOp, before: Region, refused: Mapping[int, str]) -> None:
-    """Let `module` be what it was `before`, and the composites of the numbers in `refused` not be raised.
+    """Restores `module` to its state `before`, without raising the composites whose numbers are in `refused`.
 
-    Those of known length become all of their parts, and those of open length stay in float.
+    A composite of known length is replaced by all of its parts; one of dynamic length stays in float.
     """
     module.detach_region(module.body)
     module.add_region(before)
@@ -81,16 +83,14 @@ def _without(module: ModuleOp, before: Region, refused: Mapping[int, str]) -> No
 
 @dataclass(frozen=True)
 class QuantAssignTypes(QuantInsertCasts):
-    """Decide the quantized type of every profiled value, and give it to the value.
+    """Decides the quantized type of every profiled value, and changes the value to it.
 
-    `quant-insert-casts` and `quant-fuse-casts` in one: same operations, other types. Casts stay where the module meets
-    its caller, and around what is left in float. The options are those of `quant-insert-casts`.
+    The pass combines `quant-insert-casts` and `quant-fuse-casts`: same operations, other types. Casts remain at the
+    module boundary and around operations left in float. The options are those of `quant-insert-casts`.
 
-    A recurrent layer that is whole because its length is open or large (`nn-decompose`) gets a type for each of its
-    parts, which is the same at every length, and stays whole. If its steps cannot have the same types, one of known
-    length becomes the parts of all of its steps, and one of open length stays in float.
-
-    Before (run with `activations=u8 scheme=asymmetric_pow2`):
+    A recurrent layer that is whole because its length is dynamic or large (`nn-decompose`) gets one type for each of
+    its parts, which is the same at every length, and stays whole. If its steps cannot have the same types, a layer of
+    known length is replaced by the parts of all of its steps, and one of dynamic length stays in float.
 
     ```mlir
     func.func @main(%x: tensor<2x!quant.calibrated<f32<-1.0:1.0>>>) -> tensor<2x!quant.calibrated<f32<0.0:1.0>>> {

@@ -1,4 +1,4 @@
-"""The profile of a model and its file: readable JSON, and the digest of the model that it belongs to."""
+"""The profile of a model and its file: readable JSON, and the digest of the profiled model."""
 
 import hashlib
 import json
@@ -32,25 +32,25 @@ from qmlir.text.parsing import read_source
 from qmlir.text.tables import Readable, aligned, counted
 from qmlir.text.writing import write_file
 
-# The digest of a model: what tells whether a profile is of this model or of another.
+# The digest of a model, which tells if a profile belongs to it.
 #
-# Two digests: one of the structure (ports, operations on floats with their provenance, properties and wiring) and
-# one of the weights. Neither knows names of SSA values, observers, ranges in types, or shapes: so a profile is good
-# for every batch size of a model. What is computed from constants alone may be folded, and integers, which hold
-# shapes, may too: neither takes part.
+# There are two digests: one of the structure (ports, float operations with their provenance, properties and operands)
+# and one of the weights. They do not depend on names of SSA values, observers, ranges in types, or shapes, so a profile
+# is valid for every batch size of a model. They also skip values computed from constants alone, which may be folded,
+# and integers, which hold shapes.
 
 
 @dataclass(frozen=True)
 class ModelDigest:
-    """What a profile keeps of the model that it is of."""
+    """The digests that identify a profiled model."""
 
     structure: str
     weights: str
-    """Empty where the text of the module left weights out."""
+    """Empty if the text of the module omitted weights."""
 
 
 _FEW = 64
-"""Elements that tell most tensors from one that has a single value."""
+"""The number of elements that distinguish most tensors from splats."""
 
 
 def _sha256(lines: Iterator[str]) -> str:
@@ -61,9 +61,10 @@ def _sha256(lines: Iterator[str]) -> str:
 
 
 def _properties(op: Operation) -> str:
-    """The properties that are not at their defaults, which text leaves out.
+    """Returns the properties that differ from their defaults, as the text of the operation does.
 
-    Nor those that may be operands too: as shapes and bounds they can hold the batch size; nor the ranges of parts.
+    Properties that can also be operands are skipped, since shapes and bounds can depend on the batch size, and so are
+    the ranges of parts.
     """
     defaults: dict[str, Attribute | None] = {}
     if isinstance(op, IRDLOperation):
@@ -99,14 +100,14 @@ def _function_lines(function: FuncOp) -> Iterator[str]:
 
 
 def _weight_lines(module: ModuleOp) -> Iterator[str]:
-    """One line for each constant; one value for a tensor of equal ones, which may have been expanded or not."""
+    """Yields one line for each constant; a splat has one element, since it may have been expanded or not."""
     for function in functions_of(module):
         for op in function.body.walk():
             if not isinstance(op, ConstantOp) or not is_float(op.result):
                 continue
             array = op.array
             flat = array.reshape(-1)
-            # Most tensors differ early, and need not be read as a whole.
+            # Most tensors differ in the first elements, and need not be read entirely.
             is_splat = array.size > 0 and all(bool((part == flat[0]).all()) for part in (flat[:_FEW], flat))
             data = flat[:1].tobytes() if is_splat else array.tobytes()
             shape = "" if is_splat else "x".join(map(str, array.shape))
@@ -114,21 +115,21 @@ def _weight_lines(module: ModuleOp) -> Iterator[str]:
 
 
 def model_digest(module: ModuleOp) -> ModelDigest:
-    """The digest of the structure and of the weights of `module`."""
+    """Returns the digests of the structure and of the weights of `module`."""
     structure = (line for function in functions_of(module) for line in _function_lines(function))
     try:
         weights = _sha256(iter(sorted(_weight_lines(module))))
-    except InterpretationError:  # the text left them out
+    except InterpretationError:  # the text omitted weights
         weights = ""
     return ModelDigest(_sha256(structure), weights)
 
 
-# The profile of a model, and its file: JSON that is readable and can be compared.
+# The profile of a model, and its file: readable JSON that can be compared.
 #
-# A profile holds recorded statistics of each value by its key (ranges, sums, histograms), and never scales: schemes
-# and calibrators are chosen later. In the file keys are sorted, each value is a block, numbers are exact. What is
-# derived (mean, std) is there for the reader, and must agree with the sums. Files of version 1, with exact sums, are
-# read, too.
+# A profile holds recorded statistics of each value by its key (ranges, sums, histograms), and never scales: schemes and
+# calibrators are chosen later. In the file, keys are sorted, each value is a block, and numbers are exact. Derived
+# numbers (mean, std) are included for the reader, and must agree with the sums. Files of version 1, with exact sums,
+# can also be read.
 
 FORMAT = "qmlir-profile"
 VERSION, OLD_VERSION = 2, 1
@@ -172,8 +173,8 @@ class Profile(Readable):
     """Name and version of the tool that recorded the profile."""
 
     extreme_samples: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
-    """The samples with the smallest and the largest element of a value, counted from 0 among all samples that were
-    given. Of a model with a static batch size it is the first sample of the batch. May lack values."""
+    """For each value, the samples with its smallest and largest element, counted from 0 among all samples. For a model
+    with a static batch size it is the first sample of the batch. Some values may be missing."""
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the profile to a JSON file, atomically.
@@ -286,7 +287,7 @@ class Profile(Readable):
 
 
 def _figures(of: Statistics) -> tuple[str, ...]:
-    """What `_HEAD` names; nothing for a value without numbers."""
+    """Returns the numbers that `_HEAD` names, empty for a value without elements."""
     if not of.count:
         return ("",) * 4
     return f"{of.minimum:.6g}", f"{of.maximum:.6g}", f"{of.mean:.4g}", f"{of.deviation:.4g}"
@@ -327,7 +328,7 @@ def _of_type(fields: dict[str, Any], name: str, type_: type[Any]) -> Any:
 
 
 def _extreme_samples(key: str, entry: Any) -> tuple[int, int] | None:
-    """The samples that rule a range, `None` where the file does not say them."""
+    """Returns the samples with the extremes of a value; `None` if the file does not contain them."""
     found: Any = cast(dict[str, Any], entry).get(_EXTREME_SAMPLES) if isinstance(entry, dict) else None
     if found is None:
         return None
@@ -364,7 +365,7 @@ def _statistics(key: str, entry: Any, *, is_old: bool) -> Statistics:
 
 
 def _check_sums(entry: dict[str, Any]) -> None:
-    """Refuse sums that are none, before a number of so many bits is made."""
+    """Rejects invalid sums before a huge integer is built from one."""
     moments, batches = _of_type(entry, "moments", dict), entry.get("batches")
     sums = [moments.get(name) for name in ("total", "squares")]
     if batches is not None:
@@ -374,7 +375,7 @@ def _check_sums(entry: dict[str, Any]) -> None:
 
 
 def _with_float_sums(entry: dict[str, Any]) -> dict[str, Any]:
-    """An entry of version 1 as one of today: sums are floats, and there is none of sizes."""
+    """Returns an entry of version 1 in the current format: sums are floats, and the sum of sizes is removed."""
     moments = {name: each for name, each in entry["moments"].items() if name != "sizes"}
     moments |= {name: sum_of(moments[name]) for name in ("total", "squares")}
     if (batches := entry.get("batches")) is not None:
@@ -383,7 +384,7 @@ def _with_float_sums(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_derived(key: str, given: dict[str, Any], expected: dict[str, Any]) -> None:
-    """Check mean and deviation of exact sums, and let `given` have those of their f64."""
+    """Checks the mean and deviation of exact sums, and replaces those in `given` by the values from f64 sums."""
     for name in {"mean", "std"} & given.keys() & expected.keys():
         low, high = cast(list[float], expected["range"])
         if not abs(given[name] - expected[name]) <= AGREEMENT * max(-low, high):
@@ -392,12 +393,12 @@ def _check_derived(key: str, given: dict[str, Any], expected: dict[str, Any]) ->
 
 
 def _check(statistics: Statistics) -> None:
-    """Raise `ValueError` where no values have such statistics."""
+    """Raises `ValueError` if no set of values can have these statistics."""
     moments, histogram = statistics.moments, statistics.histogram
     if min(statistics.infinities) < 0:
         raise ValueError(f"infinities must be two counts >= 0, but got {list(statistics.infinities)}")
     if statistics == Statistics(infinities=statistics.infinities):
-        return  # infinities alone, or no elements in any sample
+        return  # only infinities, or no elements in any sample
     if moments.count < 1:
         raise ValueError(f"count must be >= 1, but got {moments.count}")
     if not isfinite(statistics.minimum) or not isfinite(statistics.maximum):

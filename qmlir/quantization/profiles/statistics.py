@@ -25,7 +25,7 @@ from qmlir.quantization.profiles.profile import Profile, model_digest
 
 @dataclass(frozen=True)
 class Observed:
-    """The range of a value, and where there are any its statistics, from which calibrators narrow the range."""
+    """The range of a value with its statistics, if there are any, from which calibrators narrow the range."""
 
     minimum: float
     maximum: float
@@ -33,16 +33,16 @@ class Observed:
 
     @staticmethod
     def of_constant(array: Array) -> "Observed":
-        """What is known of a constant: everything. Without elements it is known as a zero is."""
+        """Returns the complete statistics of a constant; one without elements counts as a zero."""
         known = Statistics.of(array if array.size else np.zeros(1))
         ends = known.minimum, known.maximum
         batches = BatchRanges(1.0, 1, ends, ends, ends)  # each batch has the same range
         return Observed(*ends, replace(known, batches=batches))
 
     def range(self, choice: Choice) -> tuple[float, float]:
-        """The range that the calibrator of `choice` gives; that of the type where there are no statistics.
+        """Returns the range chosen by the calibrator of `choice`, or the full range if there are no statistics.
 
-        Raises `ValueError` for a calibrator that a rule names and that needs statistics, where there are none.
+        Raises `ValueError` if a rule names a calibrator that needs statistics, and there are none.
         """
         if self.statistics is None:
             if choice.needs_statistics:
@@ -54,38 +54,38 @@ class Observed:
 
 
 def observed_range(value: SSAValue) -> tuple[float, float] | None:
-    """The smallest and the largest observed number of `value`, `None` where it was not profiled."""
+    """Returns the smallest and the largest observed element of `value`; `None` if it was not profiled."""
     element = element_of(value)
     return (element.minimum, element.maximum) if isinstance(element, CalibratedQuantizedType) else None
 
 
 def observed(value: SSAValue) -> Observed | None:
-    """The observed range of `value` and its statistics, `None` where it was not profiled."""
+    """Returns the observed range of `value` and its statistics; `None` if it was not profiled."""
     ends = observed_range(value)
     return None if ends is None else Observed(*ends, statistics_of(value))
 
 
 def was_infinite(value: SSAValue) -> bool:
-    """Whether minus or plus infinity was observed of `value`."""
+    """Returns True if minus or plus infinity was observed in `value`."""
     seen = observed(value)
     return seen is not None and seen.statistics is not None and any(seen.statistics.infinities)
 
 
-# Statistics that a model carries: types with ranges, and `calib.stats` beside its values, from whatever wrote them.
+# Statistics that a model carries: types with ranges, and `calib.stats` on its values, from any writer.
 #
-# A model that was exported with its statistics has them for each part of its composites. Statistics of a model's
-# tensors alone, as other tools write them, stay with the tensors when composites become parts: the last part gives
-# the tensor. The range of a sum before its bias follows from both.
+# A model that was exported with its statistics has them for each part of its composites. Statistics of the model's
+# tensors alone, as other tools write them, stay with the tensors when composites are decomposed: the last part produces
+# the tensor. The range of a sum before its bias follows from the range after it and the bias.
 
 
 def statistics_of_tensors(module: ModuleOp) -> dict[str, Statistics]:
-    """The statistics of values that have them, by the model's names of these tensors."""
+    """Returns the statistics of values that have them, by their tensor names in the model."""
     known = {tensor_of(each): statistics_of(each.value) for each in keyed_values(module)}
     return {name: statistics for name, statistics in known.items() if name and statistics is not None}
 
 
 def _range_before_bias(value: SSAValue) -> tuple[float, float] | None:
-    """The range of a sum that is only added to a constant, from that of what comes of it."""
+    """Returns the range of a sum that is only added to a constant, from the range of the result."""
     uses = list(value.uses)
     user = uses[0].operation if len(uses) == 1 else None
     if not isinstance(user, AddOp) or not user.quantization_slots().takes_accumulators:
@@ -97,17 +97,17 @@ def _range_before_bias(value: SSAValue) -> tuple[float, float] | None:
 
 
 def set_ranges_before_biases(module: ModuleOp) -> None:
-    """Give sums that have no range the one that follows from that of what they are after their biases."""
+    """Sets the range of sums without one to the range that follows from their values after the bias."""
     values = (each.value for each in keyed_values(module) if observed(each.value) is None)
     found = {value: _range_before_bias(value) for value in values if not has_parameters(value)}
     set_ranges(module, {value: range_ for value, range_ in found.items() if range_ is not None})
 
 
 def carried_profile(module: ModuleOp, tensors: Mapping[str, Statistics]) -> Profile:
-    """The profile that a lowered module carries: of no samples, as nobody says how many there were.
+    """Returns the profile that a lowered module carries, with 0 samples, since their number is unknown.
 
-    `tensors` are the `statistics_of_tensors` from before it was lowered. Where only a range is known it is in the type
-    of the value, and the profile says nothing.
+    `tensors` are the `statistics_of_tensors` from before lowering. If only a range is known, it is in the type of the
+    value, and the profile has no entry.
     """
     values = [each for each in keyed_values(module) if not each.is_constant and not has_parameters(each.value)]
     seen = {each.key: statistics_of(each.value) or tensors.get(tensor_of(each)) for each in values}
