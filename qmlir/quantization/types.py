@@ -28,35 +28,36 @@ from qmlir.ir.interfaces import FixedRange
 from qmlir.quantization.choice import BY_BITS, Choice
 from qmlir.quantization.profiles.statistics import Observed
 
-# From a range, or from weights, to a quantized type, as a `Choice` wants it.
+# From a range or weights to a quantized type, according to a `Choice`.
 
 
 def storage_type(storage: Storage) -> IntegerType:
-    """The storage type as types print it."""
+    """Returns the storage as a builtin integer type."""
     return IntegerType(storage.bits, Signedness.SIGNLESS if storage.is_signed else Signedness.UNSIGNED)
 
 
 def grid_of(choice: Choice) -> Grid:
-    """The integers that `choice` wants laid over a range."""
+    """Returns the integer grid of `choice`."""
     return Grid(choice.storage, choice.scheme, choice.rule)
 
 
 def tensor_type(storage: Storage, chosen: Parameters) -> UniformQuantizedType:
-    """The type with one scale and one zero point."""
+    """Returns the type with one scale and one zero point."""
     scale, zero_point = float(chosen.scales.item()), int(chosen.zero_points.item())
     return UniformQuantizedType.per_tensor(storage_type(storage), f32, scale, zero_point, storage.limits)
 
 
 def type_from_range(low: float, high: float, choice: Choice) -> UniformQuantizedType:
-    """The type with one scale for values from `low` to `high`. Raises `RangeError`."""
+    """Returns the type with one scale for values from `low` to `high`. Raises `RangeError`."""
     return tensor_type(choice.storage, parameters(low, high, grid_of(choice)))
 
 
 def fixed_type(fixed: FixedRange, choice: Choice) -> UniformQuantizedType:
-    """The type of a result whose range is known: `2^bits` steps over the range, so 1/256 for a sigmoid in 8 bits.
+    """Returns the type of a result with a fixed range: `2^bits` steps over the range, so a scale of 1/256 for an 8-bit
+    sigmoid.
 
-    A symmetric scheme makes the range symmetric first, so that its zero point stays where every other one is. A scheme
-    that places grids itself does so here, too.
+    A symmetric scheme first makes the range symmetric, so that the zero point is the usual one. A scheme that defines
+    its own grids also does so here.
     """
     storage, scheme = choice.storage, choice.scheme
     low, high = fixed.minimum, fixed.maximum
@@ -74,17 +75,16 @@ def fixed_type(fixed: FixedRange, choice: Choice) -> UniformQuantizedType:
 
 
 Fit = Callable[[F64], F64]
-"""Takes the scales that weights ask for, and gives those that their bias has room under."""
+"""Takes the scales of weights, and returns scales that leave room for the bias."""
 
 
 def weight_type(
     array: npt.NDArray[np.float32], choice: Choice, axis: int | None, fit: Fit, sum_axis: int | None = None
 ) -> UniformQuantizedType:
-    """The type of constant weights whose channels are along `axis`, with one scale where there is none.
+    """Returns the type of constant weights with channels along `axis`, or with one scale if there are none.
 
-    Blocks run along `sum_axis`, by default the axis beside the channels.
-
-    Raises `RangeError` where a range has no parameters, and `ValueError` where blocks do not divide the sum.
+    Blocks run along `sum_axis`, by default the axis next to the channels. Raises `RangeError` if a range has no
+    parameters, and `ValueError` if the block size does not divide the reduction size.
     """
     if axis is not None and choice.granularity.block:
         return _block_type(array, choice, axis, sum_axis)
@@ -106,7 +106,8 @@ def _sum_axis(array: npt.NDArray[np.float32], axis: int) -> int:
 def undivided_sum(
     array: npt.NDArray[np.float32], choice: Choice, axis: int | None, sum_axis: int | None = None
 ) -> int | None:
-    """The elements of a sum that the blocks of `choice` do not divide; `None` if they do, or if it has no blocks."""
+    """Returns the reduction size if the block size of `choice` does not divide it; `None` if it does, or without
+    blocks."""
     if axis is None or not choice.granularity.block:
         return None
     size = array.shape[_sum_axis(array, axis) if sum_axis is None else sum_axis]
@@ -114,7 +115,7 @@ def undivided_sum(
 
 
 def _ranges(rows: npt.NDArray[np.float32], choice: Choice) -> tuple[F64, F64]:
-    """The range of each row, by the calibrator."""
+    """Returns the range of each row that the calibrator chooses."""
     if not choice.storage.has_zero and choice.calibrator != BY_BITS:
         raise ValueError(
             "binary weights do not support calibrators (their scale minimizes the error), but got "
@@ -134,9 +135,10 @@ def _ranges(rows: npt.NDArray[np.float32], choice: Choice) -> tuple[F64, F64]:
 
 
 # A block has few elements and few steps: one large weight makes the steps of all others coarse. Clamping it a little
-# costs less than that.
+# costs less.
 def _of_least_error(rows: F64, low: F64, high: F64, choice: Choice) -> tuple[F64, F64]:
-    """The range of each row, both ends shrunk alike, whose grid has the smallest squared error of its weights."""
+    """Returns the range of each row, with both ends shrunk by the same factor, that minimizes the squared error of its
+    weights."""
     grid, best = grid_of(choice), np.full(len(rows), np.inf)
     found = low.copy(), high.copy()
     for fraction in np.linspace(1.0, 0.6, 17):
@@ -154,7 +156,7 @@ def _of_least_error(rows: F64, low: F64, high: F64, choice: Choice) -> tuple[F64
 def _block_type(
     array: npt.NDArray[np.float32], choice: Choice, axis: int, sum_axis: int | None
 ) -> UniformQuantizedType:
-    """One scale for each channel and each block along the sum."""
+    """Returns the type with one scale for each channel and each block along the reduction."""
     block = choice.granularity.block
     sum_axis = _sum_axis(array, axis) if sum_axis is None else sum_axis
     size = array.shape[sum_axis]
@@ -179,32 +181,32 @@ def _block_type(
 
 # The types of accumulators: exact 32-bit sums of products, and sums of such sums.
 #
-# A contraction gives `sum (q_x - z_x)(q_w - z_w)` with scale `f32(s_x * s_w)` and zero point 0. What is added to it
-# before it is rounded has its type, so that integers are added. Each type comes with a bound of its integers: where
-# 32 bits are too few for it, the accumulator counts in steps of a power of two of the scale.
+# A contraction computes `sum (q_x - z_x)(q_w - z_w)` with scale `f32(s_x * s_w)` and zero point 0. An addend before the
+# rounding has the same type, so that integers are added. Each type has a bound of its integers: if it exceeds 32 bits,
+# the accumulator scale is multiplied by a power of two.
 
 STORAGE = Storage(32)
-"""What an accumulator is stored in where no rule says otherwise."""
+"""The default storage of accumulators."""
 
 _LARGEST = STORAGE.maximum
 
 
 @dataclass(frozen=True)
 class SumBound:
-    """The type of an accumulator, and how large its integers may become: infinity where that is not known."""
+    """The type of an accumulator, with a bound of its integers: infinity if it is unknown."""
 
     type_: UniformQuantizedType
     bound: float
 
     @property
     def raised_by(self) -> int:
-        """The power of two by which the scale must grow, so that 32 bits hold the bound."""
+        """The power of two by which the scale must grow so that the bound fits 32 bits."""
         if not math.isfinite(self.bound) or self.bound <= _LARGEST:
             return 0
         return math.ceil(math.log2((self.bound + 1) / _LARGEST))
 
     def fitted(self) -> "SumBound":
-        """This sum counted in steps that 32 bits have room for."""
+        """Returns this sum at a scale for which it fits 32 bits."""
         if not self.raised_by:
             return self
         return SumBound(with_scales(self.type_, self.type_.scales * 2.0**self.raised_by), _LARGEST)
@@ -213,7 +215,7 @@ class SumBound:
 def with_scales(
     type_: UniformQuantizedType, scales: npt.NDArray[np.float64], storage: Storage = STORAGE
 ) -> UniformQuantizedType:
-    """The accumulator `type_` with other scales, or in storage that is known to hold its sums."""
+    """Returns the accumulator `type_` with other scales, or in a storage that is known to hold its sums."""
     held = storage_type(storage)
     if type_.granularity is Granularity.TENSOR:
         return UniformQuantizedType.per_tensor(held, f32, float(scales), limits=storage.limits)
@@ -221,7 +223,8 @@ def with_scales(
 
 
 def no_finer(type_: UniformQuantizedType, exact: UniformQuantizedType) -> UniformQuantizedType:
-    """`type_` of narrower sums, with the scales of `exact` where its step is finer: sums are whole steps of those."""
+    """Returns `type_`, the type of rounded sums, with the scales of `exact` if its own step is finer: sums are
+    multiples of those."""
     if type_.granularity is not Granularity.TENSOR or type_.zero_points.any() or np.any(exact.scales < type_.scales):
         return type_
     if exact.granularity is Granularity.TENSOR:
@@ -232,7 +235,8 @@ def no_finer(type_: UniformQuantizedType, exact: UniformQuantizedType) -> Unifor
 def product_type(
     data: UniformQuantizedType, weight: UniformQuantizedType, result_axis: int | None, repeats: int = 1
 ) -> UniformQuantizedType | None:
-    """The type of exact sums of products: i32, zero point 0, scale `f32(s_x * s_w)`; none where there are blocks.
+    """Returns the type of exact sums of products: i32, zero point 0, scale `f32(s_x * s_w)`; `None` for block-wise
+    weights.
 
     The channels of the weights are those of the result, `repeats` times one after the other.
     """
@@ -245,12 +249,13 @@ def product_type(
 
 
 def reach(type_: UniformQuantizedType) -> int:
-    """The largest `|q - z|` of a type."""
+    """Returns the largest `|q - z|` of a type."""
     return int(np.maximum(type_.storage_max - type_.zero_points, type_.zero_points - type_.storage_min).max())
 
 
 def weights_reach(array: Array, type_: UniformQuantizedType, axis: int) -> int:
-    """The largest sum of `|q - z|` over the weights of a channel; times the reach of the data, it bounds every sum."""
+    """Returns the largest sum of `|q - z|` over the weights of a channel; times the reach of the data, it bounds every
+    sum."""
     others = tuple(place for place in range(array.ndim) if place != axis)
     zero_points = type_.zero_points
     if type_.granularity is Granularity.AXIS:
@@ -260,13 +265,13 @@ def weights_reach(array: Array, type_: UniformQuantizedType, axis: int) -> int:
 
 
 def sum_of(accumulators: Sequence[SumBound], others: Sequence[SumBound]) -> SumBound:
-    """The sum of accumulators of one rank, and of other values: it counts in the coarsest step of its accumulators.
+    """Returns the sum of accumulators of one rank and of other values, at the coarsest scale of the accumulators.
 
-    So where all steps are one, integers are added; where they differ, at most half a step of the coarsest is lost.
+    If all scales are equal, integers are added; if they differ, at most half a step of the coarsest scale is lost.
     """
     types = [each.type_ for each in accumulators]
     along = {(each.axis, each.scales.size): each for each in types if each.granularity is Granularity.AXIS}
-    if len(along) > 1:  # channels of one are no channels of the other
+    if len(along) > 1:  # the channels of one are not those of the other
         scale = max(float(each.scales.max()) for each in types)
         type_ = UniformQuantizedType.per_tensor(types[0].storage, f32, scale)
     else:
@@ -278,7 +283,7 @@ def sum_of(accumulators: Sequence[SumBound], others: Sequence[SumBound]) -> SumB
 
 
 def _rebound(term: SumBound, target: UniformQuantizedType) -> float:
-    """The bound of what is added to a sum of type `target`, in its integers."""
+    """Returns the bound of a term that is added to a sum of type `target`, in its integers."""
     if np.array_equal(term.type_.scales, target.scales):
         return term.bound
     return term.bound * float(term.type_.scales.max() / target.scales.min()) + 1
@@ -287,7 +292,8 @@ def _rebound(term: SumBound, target: UniformQuantizedType) -> float:
 def addend_type(
     array: Array, other: UniformQuantizedType, rank: int, storage: Storage = STORAGE
 ) -> UniformQuantizedType | None:
-    """The type under which a constant is added to a sum of type `other` as integers; none where `storage` has none.
+    """Returns the type in which a constant is added as integers to a sum of type `other`; `None` if it does not fit
+    `storage`.
 
     `rank` is that of the sum; the two broadcast from their last axes on.
     """
@@ -308,5 +314,5 @@ def addend_type(
 
 
 def bound_of(array: Array, type_: UniformQuantizedType) -> float:
-    """The largest integer that a constant has in `type_`."""
+    """Returns the largest magnitude of the integers of a constant in `type_`."""
     return float(np.abs(quantize(array, type_).astype(np.float64)).max(initial=0.0))

@@ -1,4 +1,4 @@
-"""`kernel-verify-custom`: custom kernels compute what the operations compute that they replace."""
+"""`kernel-verify-custom`: checks that custom kernels compute the same as the operations that they replace."""
 
 import math
 import zlib
@@ -27,26 +27,26 @@ from qmlir.registry import at_code
 from qmlir.registry.faults import RAISED, one_line
 
 ROUNDS = 3
-"""How often a kernel is compared at least, each time on other numbers."""
+"""The least number of comparisons per kernel, each with new inputs."""
 
 NUMBERS = 1024
-"""So many numbers each operand has in all rounds together, where it has few in each."""
+"""The least number of elements per operand over all rounds, for small operands."""
 
 _FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-30, -64.0, 64.0)
-"""What stands among the normally distributed floats."""
+"""Special values among the normally distributed floats."""
 
 _WIDEST = 1 << 24
-"""Sums of 32 bits and more are compared up to here, so that more can be added to them."""
+"""Integers of 32 bits and more are drawn up to this magnitude, so that adding to them does not overflow."""
 
 _UNWRITTEN = 0xA5
-"""What the bytes of results are before."""
+"""The initial bytes of results."""
 
 
 def _random(random: np.random.Generator, own: Attribute) -> Array:
-    """Numbers over the whole range of a type, its ends and zero among them."""
+    """Returns random elements over the whole range of a type, including its ends and zero."""
     element, shape = element_type(own), tensor(own).get_shape()
     dtype = stored_dtype(element)
-    assert dtype is not None  # the verifier of the operation has seen to it
+    assert dtype is not None  # the verifier of the operation has checked it
     if dtype.kind == "f":
         values = random.normal(0, 4, shape).astype(dtype)
         ends: list[Any] = list(_FLOATS)
@@ -67,7 +67,7 @@ def _random(random: np.random.Generator, own: Attribute) -> Array:
 
 
 def _inputs(op: CustomOp, kernel: CustomKernel, original: Operation, random: np.random.Generator) -> list[Array]:
-    """An array for each operand, read-only: those of constants, and random numbers."""
+    """Returns a read-only array for each operand: the constants of the module, or random elements."""
     types = op.own_types[: len(op.inputs)]
     made = [_random(random, type_) for type_ in types] if kernel.inputs is None else [*kernel.inputs(original, random)]
     if len(made) != len(types):
@@ -85,7 +85,7 @@ def _function(op: CustomOp) -> Callable[..., None]:
     module, _, name = op.function.data.partition(":")
     try:
         found: Any = getattr(import_module(module), name)
-    except Exception as error:  # whatever a module of another package does at import
+    except Exception as error:  # a module of another package can raise anything at import
         raise op_error(op, f"cannot import '{op.function.data}': {error}") from error
     if not hasattr(found, "py_func"):
         raise op_error(
@@ -96,7 +96,7 @@ def _function(op: CustomOp) -> Callable[..., None]:
 
 
 def _differing(found: Array, expected: Array, relative: float) -> tuple[int, ...] | None:
-    """The place of the first element that is too far from what is expected; NaN is NaN."""
+    """Returns the index of the first element that differs too much from the expected one; NaN equals NaN."""
     if found.dtype.kind == "f":
         is_nan = np.isnan(found) & np.isnan(expected)
         bits = f"i{found.dtype.itemsize}"
@@ -112,7 +112,7 @@ def _differing(found: Array, expected: Array, relative: float) -> tuple[int, ...
 
 
 def _at(inputs: Sequence[Array], place: tuple[int, ...], shape: Sequence[int]) -> str:
-    """The operands at the same place, where they have the same shape."""
+    """Returns text with the elements of the operands at an index, if they have the shape of the result."""
     if not inputs or any(tuple(each.shape) != tuple(shape) for each in inputs):
         return ""
     return f" for {', '.join(str(each[place]) for each in inputs)}"
@@ -124,7 +124,7 @@ def _rounds(op: CustomOp) -> int:
 
 
 def _evaluated(op: CustomOp, original: Operation, inputs: Sequence[Array]) -> Sequence[Any]:
-    """What `original` computes; its regions see nothing of a module."""
+    """Returns the results of `original`; its regions cannot reference a module."""
     evaluator = evaluator_of(original)
     if evaluator is None:
         raise op_error(op, f"implements '{original.name}', which the interpreter cannot evaluate")
@@ -135,13 +135,13 @@ def _evaluated(op: CustomOp, original: Operation, inputs: Sequence[Array]) -> Se
 
 
 def compare(op: CustomOp) -> None:
-    """Run a custom kernel and the evaluator on the same numbers. Raises `DiagnosticError` where results differ."""
+    """Runs a custom kernel and the evaluator on the same inputs. Raises `DiagnosticError` if results differ."""
     (kernel, original), function = called_kernel(op), _function(op)
     random = np.random.default_rng(zlib.crc32(f"{op.function.data} {original.name}".encode()))
     for _ in range(_rounds(op)):
         try:
             inputs = _inputs(op, kernel, original, random)
-        except RAISED as error:  # whatever a function of another package raises, it is named
+        except RAISED as error:  # errors of another package's function are reported with its name
             where = at_code(kernel.inputs, error)
             what = f"cannot make inputs for '{op.function.data}': {one_line(error)}{where}"
             raise op_error(op, what) from error
@@ -169,7 +169,7 @@ def compare(op: CustomOp) -> None:
 
 
 def _different(module: ModuleOp) -> Iterator[CustomOp]:
-    """One of all calls that are alike."""
+    """Yields one of each set of equal calls."""
     seen: set[Any] = set()
     for op in module.walk():
         if not isinstance(op, CustomOp):
@@ -183,12 +183,12 @@ def _different(module: ModuleOp) -> Iterator[CustomOp]:
 
 @dataclass(frozen=True)
 class KernelVerifyCustom(ModulePass):
-    """Run every custom kernel, and compare it with the evaluator of the operation that it replaces.
+    """Runs every custom kernel, and compares it with the evaluator of the operation that it replaces.
 
-    Each is run on arrays of the shapes at hand: the constants of the module, and otherwise numbers over the whole range
-    of each type, finite ones for floats, at least three times, and so often that an operand has a thousand numbers.
-    Integers must be the same, and floats in every bit, unless the package says how far they may be apart
-    (`CustomKernel.relative`). An element that the function leaves unwritten differs. The module stays as it is; a
+    Each kernel runs on arrays of the actual shapes: the constants of the module, and otherwise random elements over the
+    whole range of each type, finite ones for floats. It runs at least three times, and until each operand has had at
+    least a thousand elements. Integers must be equal and floats bit-identical, unless the package defines a tolerance
+    (`CustomKernel.relative`). An element that the function leaves unwritten differs. The module is unchanged; a
     difference is an error that names the function, the operation and the first element.
 
     Accepted as it is:

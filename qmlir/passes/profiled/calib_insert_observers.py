@@ -1,4 +1,4 @@
-"""`calib-insert-observers`: an observer on every float value, under the key that profiles know it by."""
+"""`calib-insert-observers`: inserts an observer for every float value, with its key in profiles."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -24,7 +24,8 @@ def _observer_of(keyed: KeyedValue) -> ObserveOp | None:
 
 
 def _place_for(value: SSAValue) -> InsertPoint:
-    """The insertion point after `value` and after the observers of the other results, so that they stay in order."""
+    """Returns the insertion point after `value` and after the observers of earlier results, so that they stay in
+    order."""
     owner = value.owner
     following = owner.first_op if isinstance(owner, Block) else owner.next_op
     while isinstance(following, ObserveOp) and following.input.owner is owner:
@@ -46,7 +47,8 @@ def _insert(keyed: KeyedValue) -> ObserveOp:
 
 
 def _axis_of(value: SSAValue, axis: int) -> tuple[int, int] | None:
-    """The axis, counted from the front, and its size; `None` where the value has none, or of unknown size."""
+    """Returns the axis, counted from the front, and its size; `None` if the value has no such axis, or its size is
+    unknown."""
     type_ = tensor(value.type)
     place = axis + type_.get_num_dims() if axis < 0 else axis
     if not 0 <= place < type_.get_num_dims() or type_.get_shape()[place] < 1:
@@ -56,14 +58,15 @@ def _axis_of(value: SSAValue, axis: int) -> tuple[int, int] | None:
 
 @dataclass(frozen=True)
 class CalibInsertObservers(ModulePass):
-    """Put a `calib.observe` on every float argument and result, and with `constants` on constants too.
+    """Inserts a `calib.observe` for every float argument and result, and with `constants` also for constants.
 
-    The key is made of provenance: the node and the role. What has a key in common, as the time steps of an unrolled
-    LSTM, is observed together. `axis` keeps a range for each index of that axis too (negative ones count from the
-    last), where a value has such an axis, of a size that is known. Without it, the last axis has ranges where
-    `nn-smooth` and `nn-split-columns` ask for them: of what norms give to matrix products, and of what is computed
-    elementwise between two of these. What was dequantized, or is quantized to one type, has its parameters: it is not
-    observed. `observers` are names of those of packages, which record something besides.
+    The key consists of provenance: the node and the role. Values with a common key, such as the time steps of an
+    unrolled LSTM, are observed together. With `axis`, a range is also recorded for each index of that axis (negative
+    ones count from the last), if a value has such an axis of known size. Without it, ranges along the last axis are
+    recorded where `nn-smooth` and `nn-split-columns` need them: for norm results that matrix products read, and for
+    elementwise results between two of these. A value that was dequantized, or is quantized to one type, has its
+    parameters already and is not observed. `observers` names observers of packages, which record additional data.
+
 
     Before:
 
@@ -116,7 +119,7 @@ class CalibInsertObservers(ModulePass):
             self._set_axis(together, -1 if self.axis is None and has_columns else self.axis)
 
     def _set_axis(self, observers: list[ObserveOp], axis: int | None) -> None:
-        """Give those that are observed together the axis, if all of them have it, of one size."""
+        """Sets the axis of observers with a common key, if all their values have it, with one size."""
         axes = {None if axis is None else _axis_of(observer.input, axis) for observer in observers}
         found = axes.pop() if len(axes) == 1 else None
         for observer in observers:

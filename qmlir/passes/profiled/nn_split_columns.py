@@ -1,4 +1,4 @@
-"""`nn-split-columns`: a product over columns of which some are far larger than the others becomes the sum of two."""
+"""`nn-split-columns`: splits a contraction over columns with outliers into the sum of two."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,30 +38,29 @@ from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.settings import TakesRecipe
 
 FEWEST = 16
-"""At most one in so many columns is computed apart."""
+"""At most one in this number of columns is computed separately."""
 
 WORTH = 0.5
-"""Columns are parted where that leaves at most so much of the expected squared error."""
+"""Columns are split if that leaves at most this fraction of the expected squared error."""
 
 _WIDEST = 8
-"""Data of more bits has codes enough."""
+"""Data of more bits has enough codes."""
 
 Columns = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class NnSplitColumns(TakesRecipe):
-    """Compute few columns that are far larger than the others in products of their own.
+    """Computes a few columns that are far larger than the others in separate matrix products.
 
-    Between two products of a transformer single columns are ten times larger than all others, and one 8-bit scale gives
-    these few codes. What is between the products is computed column by column, so the columns can be parted: the
-    channels of the first product, and the terms of the second one, which becomes the sum of two. Each part has its own
-    scales. The `columns` that are computed apart, one vector of them, cost next to nothing; where the weights of the
-    second product have a scale for each block, they are as many as whole blocks have. The ranges of columns are in the
-    profile; what has another calibrator than `min_max` by the options, which are those of `quant-assign-types`, stays
-    as it is, as modules do that name targets.
+    Between two matrix products of a transformer, single columns may be ten times larger than all others, and one 8-bit
+    scale gives the others few codes. The operations in between compute each column independently, so the columns can be
+    split: the channels of the first product, and the terms of the second one, which becomes the sum of two. Each part
+    has its own scales. The `columns` that are computed separately, one vector of them, cost next to nothing. If the
+    weights of the second product have one scale per block, their number is rounded up to whole blocks. The profile
+    holds the ranges of columns. Values with a calibrator other than `min_max` in the options, which are those of
+    `quant-assign-types`, are left unchanged, and so are modules that name targets.
 
-    Before (run with `columns=1`):
 
     ```mlir
     !x = !quant.calibrated<f32<-2.0:2.0>>
@@ -131,7 +130,7 @@ class NnSplitColumns(TakesRecipe):
 
 
 def _whole_blocks(hidden: Hidden, recipe: Recipe, columns: int) -> int:
-    """`columns`, or the next number that leaves whole blocks where the weights of the sum have a scale for each."""
+    """Returns `columns`, rounded up to whole blocks if the weights of the sum have a scale for each block."""
     block = recipe.wish(hidden.last, Slot.WEIGHT).granularity.block or 1
     return -(-columns // block) * block
 
@@ -145,9 +144,9 @@ def _may_be_split(hidden: Hidden, recipe: Recipe) -> bool:
     return all(each.quantize and not each.needs_statistics for each in choices)
 
 
-# A number is rounded with an error of a twelfth of the squared scale, which the weights of its column multiply.
+# Rounding adds an error of a twelfth of the squared scale to each element, which the weights of its column multiply.
 def _large_columns(hidden: Hidden, number: int) -> Columns | None:
-    """The columns that are worth being computed apart, in order."""
+    """Returns the columns worth computing separately, in order."""
     ranges, weights = column_ranges(hidden.last.lhs), weights_of(hidden.last)
     if weights is None or ranges is None or any(column_ranges(value) is None for value in hidden.values):
         return None
@@ -178,7 +177,7 @@ def _split(hidden: Hidden, large: Columns) -> None:
     whole = AddOp(first, second, last.result.type)
     whole.attributes.update(last.attributes)
     whole.result.name_hint = last.result.name_hint
-    for use in last.result.uses:  # parts of a layer that it is not any more
+    for use in last.result.uses:  # these are no longer parts of a layer
         use.operation.attributes.pop(COMPOSITE, None)
     Rewriter.insert_op(whole, InsertPoint.before(last))
     last.result.replace_all_uses_with(whole.result)
@@ -190,7 +189,7 @@ def _split(hidden: Hidden, large: Columns) -> None:
 
 
 def _sum_bound(hidden: Hidden, columns: Columns) -> tuple[float, float]:
-    """Bounds of the sum over some columns, from their ranges."""
+    """Returns bounds of the sum over some columns, from their ranges."""
     weights, ranges = weights_of(hidden.last), column_ranges(hidden.last.lhs)
     assert weights is not None
     assert ranges is not None
@@ -199,7 +198,7 @@ def _sum_bound(hidden: Hidden, columns: Columns) -> tuple[float, float]:
 
 
 def _part(hidden: Hidden, columns: Columns, role: str, range_: tuple[float, float]) -> SSAValue:
-    """The last product over some of the columns."""
+    """Builds the last product over some of the columns, and returns its result."""
     made: dict[SSAValue, SSAValue] = {}
     for op in hidden.operations:
         ranges = column_ranges(op.results[0])
@@ -222,7 +221,7 @@ def _channels(op: MatMulOp, columns: Columns) -> dict[SSAValue, Operation]:
 
 
 def _elements(op: NnOp, columns: Columns) -> dict[SSAValue, Operation]:
-    """The constants with an element for each column."""
+    """Returns the constants with an element for each column, restricted to `columns`."""
     arrays = {value: array for value in op.operands if (array := constant_array(value)) is not None and array.size > 1}
     return {value: constant_like(value, array[..., columns]) for value, array in arrays.items()}
 
@@ -236,7 +235,7 @@ def _add(
     range_: tuple[float, float],
     role: str,
 ) -> SSAValue:
-    """Put what `op` is on some columns before the last product, and note it in `made`."""
+    """Inserts the part of `op` for some columns before the last product, and records it in `made`."""
     taken = {**made, **{value: constant.results[0] for value, constant in constants.items()}}
     part = op.clone(taken)
     for name in (STATS, TENSOR, COMPOSITE):

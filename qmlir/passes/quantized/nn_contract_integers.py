@@ -1,4 +1,4 @@
-"""`nn-contract-integers`: products of floats that hold small integers are summed up as integers."""
+"""`nn-contract-integers`: computes contractions of floats that hold small integers as integer contractions."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -24,11 +24,11 @@ from qmlir.quantization.casts import QuantizeConstant, rewrite
 from qmlir.quantization.retyping import imagined, on_types
 
 _SUMS = UniformQuantizedType.per_tensor(IntegerType(accumulators.BITS), f32, 1.0)
-"""Sums of products of integers."""
+"""The type of sums of products of integers."""
 
 
 def integer_type(whole: Whole) -> UniformQuantizedType | None:
-    """A type of the scale 1 that holds whole numbers, and 0, in 8 or 16 bits; `None` where these are too few."""
+    """Returns a type of scale 1 that holds the integers and 0 in 8 or 16 bits; `None` if these do not suffice."""
     low, high = whole.with_zero()
     for bits in (8, 16):
         half = 1 << (bits - 1)
@@ -41,18 +41,19 @@ def integer_type(whole: Whole) -> UniformQuantizedType | None:
 
 @dataclass
 class _Integers:
-    """The whole numbers of a function, and what stores them as integers."""
+    """The integer-valued floats of a function, and the values that store them as integers."""
 
     limits: dict[SSAValue, Whole]
     casts: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     def type_of(self, value: SSAValue) -> UniformQuantizedType | None:
-        """The type that holds the elements of `value`."""
+        """Returns the type that holds the elements of `value`, or `None`."""
         whole = self.limits.get(value)
         return None if whole is None else integer_type(whole)
 
     def of(self, value: SSAValue) -> SSAValue:
-        """The elements of `value`, which has such a type, as integers; what moves them moves these."""
+        """Returns the elements of `value`, which has such a type, as integers; operations that move it move the
+        integers."""
         if value not in self.casts:
             self.casts[value] = self._cast(value)
         return self.casts[value]
@@ -80,7 +81,7 @@ class _Integers:
         return casts[-1].results[0]
 
     def share(self) -> None:
-        """Let everything else read these integers too, so that nothing else is in memory."""
+        """Makes all other readers read these integers as well, so that only the integers are kept in memory."""
         for value, stored in self.casts.items():
             others = [use.operation for use in value.uses if use.operation is not stored.owner]
             if element_of(value) == f32 and others:
@@ -93,17 +94,18 @@ class _Integers:
 
 @dataclass(frozen=True)
 class NnContractIntegers(ModulePass):
-    """Sum up products of floats as integers, where the floats hold integers of 8 or 16 bits.
+    """Computes contractions of floats in integers if the floats hold integers of 8 or 16 bits.
 
-    Floats that were rounded and clamped, such as those of `quant-simulate`, are whole numbers inside limits. Where both
-    factors of a contraction are, and 32 bits hold each sum, they are stored as integers of the scale 1, and the sums
-    become floats: the exact ones, rounded once where f32 does not hold them. Nothing holds sums of unknown length. What
-    moves the numbers in between, and a pool of the largest, moves the integers; whatever else reads them reads the
-    integers, too. Every other operation stays on floats. No weight need be a constant. NaN, which no integer holds, is
-    refused where it comes in.
+    Floats that were rounded and clamped, such as those of `quant-simulate`, are integers inside limits. If this holds
+    for both factors of a contraction, and 32 bits hold each sum, the factors are stored as integers of scale 1, and the
+    exact sums are converted to floats, rounded once if f32 does not hold them. Sums of unknown length have no bound and
+    are left. Operations that move the numbers in between, and max pools, move the integers; all other readers also read
+    the integers. Every other operation stays on floats. The weights need not be constant. NaN, which no integer
+    represents, is rejected where it enters.
 
-    After `nn-gradient` the forward of training computes like the quantized module that it becomes, and keeps the values
-    that the backward reads.
+    After `nn-gradient`, the forward pass of training computes like the quantized module that it becomes, and keeps the
+    values that the backward pass reads.
+
 
     Before:
 
@@ -140,7 +142,7 @@ class NnContractIntegers(ModulePass):
     """
 
     name = "nn-contract-integers"
-    # A zero has no sign among integers.
+    # Integers have no signed zero.
     preserves: ClassVar[Preservation] = ROUNDED
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -155,7 +157,7 @@ class NnContractIntegers(ModulePass):
 
 
 def _contract(op: ContractionOp, integers: _Integers) -> None:
-    """Put the sums of integers in the place of those of floats, where 32 bits hold each."""
+    """Replaces a contraction of floats by one of integers, if 32 bits hold each sum."""
     elements = [integers.type_of(value) for value in op.operands]
     if len(elements) != 2 or None in elements:
         return
