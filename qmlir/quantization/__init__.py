@@ -1,1 +1,1 @@
-"""Deciding: which type each value gets, by a recipe and by its recorded statistics."""
+"""Type decisions: the quantized type of each value, from a recipe and recorded statistics."""

@@ -20,23 +20,23 @@ from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.retyping import slots_of
 from qmlir.quantization.supports import first_target, why_not
 
-# Which target computes each operation while types are decided, and what that target lets a value be.
+# The target of each operation while types are decided, and the types that it supports.
 #
-# An operation starts with the first target that supports what rules and options ask for. Where it would get types
-# that this target does not take, the next one has its turn; what none takes stays in float. With no targets on the
-# module, nothing here changes anything.
+# An operation starts with the first target that supports what rules and options require. If it gets types that this
+# target does not support, the next target is tried; an operation without a target stays in float. Without targets on
+# the module, nothing here has an effect.
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A target, and one of the ways in which it computes an operation."""
+    """A target, and one of its support entries for an operation."""
 
     target: Description
     support: Support
 
 
 def granularity_text(granularity: GranularityChoice) -> str:
-    """`tensor`, `channel` or `block:N`."""
+    """Returns `tensor`, `channel` or `block:N`."""
     return "channel" if granularity.is_channel else f"block:{granularity.block}" if granularity.block else "tensor"
 
 
@@ -50,7 +50,7 @@ _ACCEPTS: Mapping[str, tuple[str, Callable[..., bool]]] = {
     "granularity": ("granularities", _has_granularity),
     "scale": ("scales", Accepted.has_scale),
 }
-"""For each field of a choice, the field that says what is accepted, and who decides."""
+"""For each field of a choice, the field of `Accepted` with its values, and the check."""
 
 
 def _value_text(value: Any) -> str:
@@ -59,12 +59,12 @@ def _value_text(value: Any) -> str:
 
 @dataclass
 class Assignment:
-    """The targets of a module, and for each operation the one whose turn it is."""
+    """The targets of a module, and the current candidate of each operation."""
 
     targets: Sequence[Description]
     recipe: Recipe
     remarks: dict[Operation, str] = field(default_factory=dict[Operation, str])
-    """What was left to a later target because a rule asks for what an earlier one has not."""
+    """The operations left to a later target because a rule requires what an earlier one does not support."""
 
     _candidates: dict[Operation, list[Candidate]] = field(default_factory=dict[Operation, list[Candidate]])
     _sources: dict[tuple[Operation, Slot], dict[str, str]] = field(
@@ -72,9 +72,9 @@ class Assignment:
     )
 
     def float_reason(self, op: Quantizable) -> str | None:
-        """Why no target computes `op` on quantized values whatever its types are; `None` where one may.
+        """Returns why no target computes `op` on quantized values of any type; `None` if one may.
 
-        Raises `DiagnosticError` where a rule asks for what none of them has.
+        Raises `DiagnosticError` if a rule requires what no target supports.
         """
         if not self.targets:
             return None
@@ -90,7 +90,7 @@ class Assignment:
         return None
 
     def may_stay_in_float(self, op: Operation) -> bool:
-        """Whether a target computes `op` in float; so it is without targets."""
+        """Returns True if a target computes `op` in float, or if there are no targets."""
         supports = [support for target in self.targets for support in target.supports_of(op)]
         taken = [[support.slot(slot) for slot in (Slot.INPUT, Slot.OUTPUT)] for support in supports]
         return not self.targets or any(
@@ -98,7 +98,7 @@ class Assignment:
         )
 
     def _start(self, op: Quantizable) -> list[Candidate]:
-        """The ways in which targets compute `op`, in order, without those that cannot be what rules ask for."""
+        """Returns the support entries of targets for `op`, in order, without those that conflict with rules."""
         found = [Candidate(target, support) for target in self.targets for support in target.supports_of(op)]
         conflicts = {place: self._conflict(op, candidate) for place, candidate in enumerate(found)}
         kept = [candidate for place, candidate in enumerate(found) if conflicts[place] is None]
@@ -124,17 +124,17 @@ class Assignment:
         return None
 
     def support(self, op: Operation) -> Support | None:
-        """How the target whose turn it is computes `op`; `None` without targets."""
+        """Returns the support entry of the current target for `op`; `None` without targets."""
         candidates = self._candidates.get(op)
         return candidates[0].support if candidates else None
 
     def target(self, op: Operation) -> Description | None:
-        """The target whose turn it is."""
+        """Returns the current target of `op`."""
         candidates = self._candidates.get(op)
         return candidates[0].target if candidates else None
 
     def advance(self, op: Operation, reason: str) -> bool:
-        """Let the next way have its turn, for a reason; whether there is one."""
+        """Moves `op` to its next candidate for a reason; returns False if there is none."""
         candidates = self._candidates.get(op, [])
         if len(candidates) < 2:
             return False
@@ -144,9 +144,10 @@ class Assignment:
         return True
 
     def settled(self, op: Operation, slot: Slot, choice: Choice, others: Iterable[Accepted | None] = ()) -> Choice:
-        """`choice` as the target of `op` has it where no rule says otherwise; `others` share the value.
+        """Returns `choice` with the settings of `op`'s target for fields that no rule sets; `others` share the value.
 
-        The target's own first way counts that all accept, else its first, and then it is for the others to refuse.
+        The first value of the target that all accept is used. If there is none, its first value is used, and the others
+        may reject it.
         """
         if not self.targets or (support := self.support(op)) is None:
             return choice
@@ -159,7 +160,7 @@ class Assignment:
             present = getattr(choice, name)
             values = list(_preferred(name, own)) or [present, *(v for each in accepted for v in _preferred(name, each))]
             if name in self.recipe.yielding(op, slot):
-                values = [present, *values]  # what is known to want more bits has them where the target has
+                values = [present, *values]  # a value that needs more bits has them if the target supports them
             fitting = [value for value in values if all(accepts(each, value) for each in accepted)]
             value = fitting[0] if fitting else next(iter(_preferred(name, own)), present)
             if value != present:
@@ -170,12 +171,12 @@ class Assignment:
         return replace(choice, **changed)
 
     def sources(self, op: Operation, slot: Slot) -> Mapping[str, str]:
-        """Which fields of the choice for `slot` of `op` a target said, and which one."""
+        """Returns the source of each field of the choice for `slot` of `op` that a target sets."""
         return self._sources.get((op, slot), {})
 
 
 def _preferred(name: str, accepted: Accepted | None) -> Iterator[Any]:
-    """The values of a field that a slot accepts, the preferred one first; nothing where it accepts all."""
+    """Yields the values of a field that a slot accepts, the preferred one first; none if it accepts all."""
     if accepted is None:
         return
     match name:
@@ -189,15 +190,15 @@ def _preferred(name: str, accepted: Accepted | None) -> Iterator[Any]:
             yield from (GranularityChoice.parse(text) for text in accepted.granularities if text != "block")
 
 
-# Which composites stay whole, and which are made again of their parts, by the descriptions of targets.
+# Which composites stay whole, and which are raised from their parts, by the descriptions of targets.
 
 
 def _computes_parts(
     targets: Sequence[Description], composite: Operation, are_meant: Callable[[Operation], bool] | None = None
 ) -> bool:
-    """Whether `targets` compute the parts of `composite` between them, whatever their types are, or keep them.
+    """Returns True if `targets` together compute or keep all parts of `composite`, whatever their types.
 
-    With `are_meant`, whether they compute a part of which that is true.
+    With `are_meant`, returns True if they compute at least one part for which it returns True.
     """
     decomposition = registry.decompositions().get(type(composite))
     if decomposition is None:
@@ -223,9 +224,9 @@ def _multiplies(op: Operation) -> bool:
 
 
 def asks_for_parts(composite: Operation, recipe: Recipe) -> bool:
-    """Whether rules say how a layer that is quantized as a whole holds its product, or its bias: its parts have these.
+    """Returns True if rules set how a whole quantized layer holds its product or its bias.
 
-    They follow the ranges of the parts, so that it has to be profiled and decided as parts, and raised again.
+    These types follow the ranges of the parts, so the layer must be profiled and decided as parts, and raised again.
     """
     decomposition = registry.decompositions().get(type(composite))
     if decomposition is None or not isinstance(composite, Quantizable) or not composite.accepts_quantized_values():
@@ -245,9 +246,9 @@ def asks_for_parts(composite: Operation, recipe: Recipe) -> bool:
 
 
 def stays_whole(targets: Sequence[Description], composite: Operation) -> bool:
-    """Whether the first target that computes `composite`, whole or in parts, wants it whole.
+    """Returns True if the first target that computes `composite`, whole or in parts, keeps it whole.
 
-    A target that computes only its products gets those, where later targets compute the other parts.
+    A target that computes only the contractions among the parts gets these if later targets compute the other parts.
     """
     for place, target in enumerate(targets):
         if composite in Keep(target.keep) and target.why_not(composite) is None:
@@ -270,21 +271,21 @@ class KeptByTargets:
 
 
 def kept(names: tuple[str, ...], targets: Sequence[Description]) -> Container[Operation]:
-    """The composites that stay whole: those that `names` say, or else those of `targets`."""
+    """Returns the composites that stay whole: those in `names`, or else those of `targets`."""
     return Keep(names) if names else KeptByTargets(targets)
 
 
 def is_wanted_whole(targets: Sequence[Description], kind: str, origins: Iterable[Origin], last: Operation) -> bool:
-    """Whether a target up to that of the `last` part of a composite wants the composite; so it is without targets."""
+    """Returns True if a target up to that of the `last` part wants the composite, or if there are no targets."""
     own = first_target(targets, last, with_mode=False)
     upto = targets[: 0 if own is None else targets.index(own) + 1]
     return own is None or any(Keep(target.raises).names_one(kind, origins) for target in upto)
 
 
 def raising_fault(targets: Sequence[Description], composite: Operation, parts: Iterable[Operation]) -> str | None:
-    """Why no target takes `composite` in the place of its `parts`; `None` where one does.
+    """Returns why no target computes `composite` instead of its `parts`; `None` if one does.
 
-    A part never goes to a target that comes after the first one that computes it: that one has it apart.
+    A part never moves to a target after the first one that computes it.
     """
     computed = [
         (targets.index(target), part)

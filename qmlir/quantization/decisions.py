@@ -22,67 +22,68 @@ from qmlir.quantization.shared_scales import Groups
 from qmlir.quantization.supports import inexpressible, mismatch
 from qmlir.quantization.types import SumBound
 
-# What was decided for one function, and whether its operations take it.
+# The decisions for one function, and the operations that do not support them.
 
 Types = dict[tuple[Operation, int], UniformQuantizedType]
 
 
 @dataclass
 class Decisions:
-    """What was decided for one function."""
+    """The decisions for one function."""
 
     quantized: tuple[Quantizable, ...] = ()
     """The operations that compute on quantized values, in order."""
 
     values: dict[SSAValue, UniformQuantizedType] = field(default_factory=dict[SSAValue, UniformQuantizedType])
-    """The type of each value that is computed or given."""
+    """The type of each computed value and argument."""
 
     constants: Types = field(default_factory=dict[tuple[Operation, int], UniformQuantizedType])
-    """The type of each constant operand, by its user and its place there."""
+    """The type of each constant operand, by its user and its index there."""
 
     signed: set[tuple[Operation, int]] = field(default_factory=set[tuple[Operation, int]])
-    """Those of them whose codes are signs: binary weights."""
+    """The constant operands whose codes are signs: binary weights."""
 
     repairs: dict[tuple[Operation, int], str] = field(default_factory=dict[tuple[Operation, int], str])
-    """The passes that may repair weights, where a rule says which, by their user and their place there."""
+    """The passes that may change weights for accuracy recovery, if a rule names them, by user and operand index."""
 
     operands: Types = field(default_factory=dict[tuple[Operation, int], UniformQuantizedType])
-    """The type in which an operation takes a value of another one, by its user and its place there: a bias that is not
-    a constant in that of its sum, a residual stream in that of the data of a product."""
+    """The type in which an operation reads a value of another type, by its user and its index there: a computed bias in
+    the type of its sum, a residual stream in that of a contraction's data."""
 
     left_in_float: dict[Operation, str] = field(default_factory=dict[Operation, str])
-    """The operations on floats that compute in float, with the reason."""
+    """The float operations that are not quantized, with the reason."""
 
     kept_in_float: set[Operation] = field(default_factory=set[Operation])
-    """Those of them that a rule wants in float."""
+    """The operations in `left_in_float` that a rule leaves in float."""
 
     undefined: dict[Operation, str] = field(default_factory=dict[Operation, str])
-    """The operations whose operands would hold numbers at which they have no finite result, with the reason."""
+    """The operations with no finite result at some number of an operand's type, with the reason."""
 
     reasons: dict[SSAValue | tuple[Operation, int], Reason] = field(
         default_factory=dict[SSAValue | tuple[Operation, int], Reason]
     )
-    """Why each of these types is what it is: by the value, or by its user and its place there."""
+    """The reason of each type, by the value, or by its user and its index there."""
 
     idle_tables: dict[Operation, int] = field(default_factory=dict[Operation, int])
-    """What reads a table that has the type of its rows, of so many bits, whatever rules for tables say."""
+    """The readers of embedding tables that have the type of the gathered rows, of this number of bits, despite rules
+    for tables."""
 
     without_blocks: dict[Operation, tuple[int, int]] = field(default_factory=dict[Operation, tuple[int, int]])
-    """The operations whose weights have channels in place of blocks: the elements of a sum, and of a block."""
+    """The operations with per-channel instead of block-wise weights: the reduction size and the block size."""
 
     remarks: list[tuple[Operation, str]] = field(default_factory=list[tuple[Operation, str]])
-    """What a reader of the recipe may not expect."""
+    """Remarks on decisions that a reader of the recipe may not expect."""
 
     targets: dict[Operation, str] = field(default_factory=dict[Operation, str])
-    """The target that each quantized operation was given to, where the module names targets."""
+    """The target of each quantized operation, if the module names targets."""
 
     target_settings: dict[tuple[Operation, Slot], Mapping[str, str]] = field(
         default_factory=dict[tuple[Operation, Slot], Mapping[str, str]]
     )
-    """The fields of a choice that a target said, by the operation and the slot, each with which target."""
+    """The fields of a choice that a target sets, by the operation and the slot, with the source."""
 
     def note_targets(self, assignment: Assignment) -> None:
-        """Keep what a reader may want to know of the targets."""
+        """Records the targets, their settings and their remarks."""
         for op in self.quantized:
             if (target := assignment.target(op)) is not None:
                 self.targets[op] = target.name
@@ -91,18 +92,18 @@ class Decisions:
         self.remarks += assignment.remarks.items()
 
     def operand_type(self, op: Operation, place: int) -> UniformQuantizedType | None:
-        """The type of an operand of a quantized operation."""
+        """Returns the type of an operand of a quantized operation."""
         own = self.constants.get((op, place)) or self.operands.get((op, place))
         return own if own is not None else self.values.get(op.operands[place])
 
 
 def _elements(decisions: Decisions, op: Operation) -> list[Attribute]:
-    """The element types that the operands of `op` would have."""
+    """Returns the element types that the operands of `op` would have."""
     return [decisions.operand_type(op, place) or element_of(value) for place, value in enumerate(op.operands)]
 
 
 def target_refusals(decisions: Decisions, assignment: Assignment) -> dict[Operation, str]:
-    """The operations that would get types which their target does not take, with the reasons."""
+    """Returns the operations whose decided types are not supported by their target, with the reasons."""
     found: dict[Operation, str] = {}
 
     def element(at: Operation, value: SSAValue) -> Attribute:
@@ -117,14 +118,17 @@ def target_refusals(decisions: Decisions, assignment: Assignment) -> dict[Operat
         if (reason := mismatch(support, op, operands, results, element)) is not None:
             found[op] = FloatCause.TARGET.reason(target=target.name, detail=f": {reason}")
             continue
-        with suppress(VerifyException), imagined(op, operands, made) as as_decided:  # `refusals` says what it refuses
+        with (
+            suppress(VerifyException),
+            imagined(op, operands, made) as as_decided,
+        ):  # `refusals` reports it
             if (reason := inexpressible(target, support, as_decided)) is not None:
                 found[op] = FloatCause.TARGET.reason(target=target.name, detail=f": {reason}")
     return found
 
 
 def refusals(decisions: Decisions) -> dict[Operation, str]:
-    """The operations that do not take the types that they would get, with their reasons."""
+    """Returns the operations that do not support their decided types, with the reasons."""
     found: dict[Operation, str] = {}
     for op in decisions.quantized:
         results = [decisions.values.get(result) for result in op.results]
@@ -133,28 +137,28 @@ def refusals(decisions: Decisions) -> dict[Operation, str]:
     return found
 
 
-# Which values of a function are accumulators, and the exact sums that they hold.
+# The accumulators of a function, and the exact sums that they hold.
 #
-# An accumulator is the result of a contraction, or a sum of such results, that only goes into operations that take
-# sums before they are rounded. `sums` says what type it has; here is which operations add what up, and how large it
-# gets.
+# An accumulator is the result of a contraction, or a sum of such results, that is only read by operations on sums
+# before rounding. `types` defines its type; this part finds which operations add what, and the bound of the sum.
 
 
 @dataclass
 class Accumulators:
-    """The sums of a function whose operations in `quantized` get quantized types, as far as `decisions` has them."""
+    """The sums of a function whose operations in `quantized` get quantized types, as far as these are in
+    `decisions`."""
 
     decisions: Decisions
     groups: Groups
     quantized: Set[Operation]
     unrounded: Set[SSAValue] = frozenset()
-    """Sums that what computes in float reads as they are."""
+    """Sums that operations in float read without rounding."""
 
     _sums: dict[Operation, SumBound | None] = field(default_factory=dict[Operation, SumBound | None], init=False)
     _is_sum: dict[Operation, bool] = field(default_factory=dict[Operation, bool], init=False)
 
     def is_accumulator(self, value: SSAValue) -> bool:
-        """Whether `value` is a sum that only goes into operations that take accumulators."""
+        """Returns True if `value` is a sum that is only read by operations that take accumulators."""
         owner = value.owner
         if not isinstance(owner, Quantizable) or not self.is_sum(owner) or self.groups.is_shared(value):
             return False
@@ -170,7 +174,7 @@ class Accumulators:
         )
 
     def is_sum(self, op: Quantizable) -> bool:
-        """Whether `op` is a contraction, or adds something up with the result of one."""
+        """Returns True if `op` is a contraction, or adds a value to the result of one."""
         if op not in self._is_sum:
             slots = op.quantization_slots()
             is_contraction = Slot.WEIGHT in slots.operands.values() and slots.weight_channel_axis is not None
@@ -181,9 +185,9 @@ class Accumulators:
         return self._is_sum[op]
 
     def moved_to(self, members: Sequence[SSAValue]) -> SSAValue | None:
-        """The one of `members`, a group of values that share a type, which is a sum that the others are moved from.
+        """Returns the one of `members`, a group that shares a type, that is a sum from which the others are moved.
 
-        `None` where the group is not such a sum, or is taken by operations that want it rounded.
+        Returns `None` if the group is not such a sum, or is read by operations that need it rounded.
         """
         inside = set(members)
         givers = [
@@ -204,7 +208,7 @@ class Accumulators:
         return givers[0]
 
     def sum_of(self, op: Quantizable) -> SumBound | None:
-        """The exact sum that `op` computes, in steps that 32 bits have room for; `None` where there is none."""
+        """Returns the exact sum that `op` computes, at a scale for which it fits 32 bits; `None` if there is none."""
         if op not in self._sums:
             found = self._sum_of_sums(op) if op.quantization_slots().takes_accumulators else self._sum_of_products(op)
             if found is not None and found.raised_by:
@@ -214,7 +218,8 @@ class Accumulators:
         return self._sums[op]
 
     def product_type(self, op: Quantizable) -> UniformQuantizedType | None:
-        """The type of the sums of products of `op`; `None` where it is not a contraction, or one of blocks."""
+        """Returns the type of the sums of products of `op`; `None` if it is not a contraction, or has block-wise
+        weights."""
         weight, data = place_of(op, Slot.WEIGHT), place_of(op, Slot.INPUT)
         slots = op.quantization_slots()
         if weight is None or data is None or slots.weight_channel_axis is None:

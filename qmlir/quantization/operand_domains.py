@@ -1,10 +1,10 @@
-"""Types of operands at some of whose numbers an operation has no finite result: a divisor, what a root is taken of.
+"""Operand domains: types of operands for which an operation has no finite result at some numbers, such as divisors.
 
-Every type has a zero point, and so an integer for 0. Limits of the storage that leave it out, and whatever else an
-operation is not defined at, keep the operation defined at every integer: `i8<-127:127>` with the zero point -128 holds
-a divisor above 0. Where values come closer to what is left out than the steps of the type tell apart, no limits help:
-the operation computes in float, and with it what only computes that operand, as it would be rounded before. So it is
-where a periodic function takes numbers of steps that are too coarse.
+Every type has a zero point, and so an integer for 0. Storage limits that exclude it, and all other numbers outside the
+operation's domain, keep the operation defined at every integer: `i8<-127:127>` with the zero point -128 represents
+divisors above 0. If values come closer to an excluded number than one step of the type, no limits help. Then the
+operation computes in float, together with the operations that only compute that operand, as their rounding would have
+the same effect. The same applies if a periodic function reads numbers with steps that are too coarse.
 """
 
 import math
@@ -30,7 +30,7 @@ from qmlir.quantization.supports import storage_of
 
 
 def _end(type_: UniformQuantizedType, domain: Domain, edge: float, way: int) -> int:
-    """The integer of the first number in the domain from `edge` on: upwards where `way` is 1, downwards for -1."""
+    """Returns the integer of the first number in the domain from `edge` on: upwards if `way` is 1, downwards for -1."""
     stored = type_.zero_point + way * (int(np.ceil(edge / type_.scale * way)) - 1)
     while True:
         number = np.float32(type_.scale) * np.float32(stored - type_.zero_point)
@@ -40,10 +40,11 @@ def _end(type_: UniformQuantizedType, domain: Domain, edge: float, way: int) -> 
 
 
 def narrowed(type_: UniformQuantizedType, domain: Domain, low: float, high: float) -> UniformQuantizedType | None:
-    """`type_` with such limits that every number of it is in the domain.
+    """Returns `type_` with limits such that every number of it is in the domain.
 
-    `None` where one of the numbers from `low` to `high` is outside, or would be moved too far: by more than half a step
-    away from a hole, or by a step into an end that belongs to the domain; and where the scale is coarser than allowed.
+    Returns `None` if a number from `low` to `high` is outside, or would be moved too far: by more than half a step away
+    from a hole, or by a step into an end that belongs to the domain. Also returns `None` if the scale is coarser than
+    allowed.
     """
     if (
         type_.scale > domain.coarsest
@@ -75,7 +76,7 @@ def narrowed(type_: UniformQuantizedType, domain: Domain, low: float, high: floa
 
 
 def _users(members: Iterable[SSAValue], quantized: Container[Operation]) -> Iterator[tuple[Operation, Domain]]:
-    """The quantized operations that are not defined everywhere and take one of `members`, each with the domain."""
+    """Yields the quantized operations with a restricted domain that read one of `members`, each with the domain."""
     for member in members:
         for use in member.uses:
             op = use.operation
@@ -86,7 +87,7 @@ def _users(members: Iterable[SSAValue], quantized: Container[Operation]) -> Iter
 
 
 def _reach(value: SSAValue, reason: Reason) -> tuple[float, float] | None:
-    """The smallest and the largest number of the group of `value`; `None` where neither was observed or is known."""
+    """Returns the smallest and largest number in the group of `value`; `None` if no range is observed or known."""
     seen = [(each.minimum, each.maximum) for each in reason.ranges]
     members = reason.members or (value,)
     seen += [(found.minimum, found.maximum) for found in map(observed, members) if found is not None]
@@ -107,9 +108,10 @@ def _refusal(domain: Domain, type_: UniformQuantizedType, low: float, high: floa
 def within_domains(
     value: SSAValue, type_: UniformQuantizedType, decisions: Decisions, quantized: Container[Operation]
 ) -> UniformQuantizedType:
-    """`type_`, that of the group of `value`, with such limits that the users of the group are defined everywhere.
+    """Returns `type_`, that of the group of `value`, with limits for which all users of the group are defined
+    everywhere.
 
-    Users for which there are none are noted in `decisions`. A type that the model came with stays as it is.
+    Users without such limits are recorded in `decisions`. A type from the model is left unchanged.
     """
     reason = decisions.reasons[value]
     reach = None if reason.basis is Basis.GIVEN else _reach(value, reason)
@@ -124,7 +126,7 @@ def within_domains(
 
 
 def undefined_constants(decisions: Decisions) -> dict[Operation, str]:
-    """The operations that constants, once quantized, leave without a finite result, with the reasons."""
+    """Returns the operations without a finite result at some element of a quantized constant, with the reasons."""
     found: dict[Operation, str] = {}
     for (op, place), type_ in decisions.constants.items():
         domain = list(op.domains())[place] if isinstance(op, Quantizable) else None
@@ -136,7 +138,7 @@ def undefined_constants(decisions: Decisions) -> dict[Operation, str]:
     return found
 
 
-# --- What only computes such operands ---------------------------------------------------------------------------------
+# --- Operations that only compute such operands -----------------------------------------------------------------------
 
 
 def _has_domain(use: Use) -> bool:
@@ -145,7 +147,7 @@ def _has_domain(use: Use) -> bool:
 
 
 def _sums_products(op: Operation) -> bool:
-    """Whether `op` is a contraction; a product of each position with each frequency sums nothing."""
+    """Returns True if `op` is a contraction that sums; a product of each position with each frequency does not."""
     if not isinstance(op, MultipliesAndAdds):
         return False
     results = sum(math.prod(max(size, 1) for size in shape_of(result)) for result in op.results)
@@ -153,12 +155,12 @@ def _sums_products(op: Operation) -> bool:
 
 
 def computed_for(function: FuncOp, undefined: Set[Operation]) -> dict[Operation, str]:
-    """The operations that compute the operands at which `undefined` have no result in their types, with the reason.
+    """Returns the operations that compute the operands at which `undefined` have no result in their types, with the
+    reason.
 
-    The search ends at sums of products in which terms may cancel, and at values that have other readers.
-
-    A rounded sum with 1e-6 is 0 again, and a position rounded to 8 bits has no angle. The powers of a spectrum differ
-    more than 16 bits hold, and so do the bands that are summed of them.
+    The search ends at contractions in which terms may cancel, and at values with other readers. A rounded sum with 1e-6
+    is 0 again, and a position rounded to 8 bits has no angle. The powers of a spectrum, and the bands summed from them,
+    have a wider range than 16 bits represent.
     """
     found: dict[Operation, str] = {}
     for op in reversed(list(function.walk())):
@@ -177,11 +179,12 @@ def computed_for(function: FuncOp, undefined: Set[Operation]) -> dict[Operation,
 
 
 FLAT_BITS = 8
-"""Results of more bits tell numbers apart below `QuantizationSlots.flat_below`."""
+"""Results of more bits distinguish numbers below `QuantizationSlots.flat_below`."""
 
 
 def flat_below(members: Iterable[SSAValue], quantized: Container[Operation], recipe: Recipe) -> float:
-    """The number below which all users of `members`, which share a type, give 0: the type needs no codes there."""
+    """Returns the number below which all users of `members` return 0, so that their shared type needs no codes
+    there."""
     values = list(members)
     users = {use.operation for value in values for use in value.uses} - {value.owner for value in values}
 

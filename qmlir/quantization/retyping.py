@@ -1,4 +1,4 @@
-"""An operation on values of other types: what the patterns build, and what deciding tries out."""
+"""Operations on values of other types: built by patterns, and tried out by type decisions."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -15,58 +15,59 @@ from qmlir.ir.builtin_types import element_of, shape_of, tensor
 from qmlir.ir.interfaces import InferResultTypes, Quantizable, Slot
 
 KEEP_FLOAT = "nn.keep_float"
-"""On an operation that a recipe leaves in float, also where it stands between casts."""
+"""The attribute on an operation that a recipe leaves in float, even between casts."""
 
 
 TRAINABLE = "nn.trainable"
-"""On a constant of floats that is trained: it stays one, also where it is quantized. On an argument: its elements."""
+"""The attribute on a trainable float constant, which stays a constant when it is quantized, or on a trainable
+argument."""
 
 UNROUNDED = "quant.unrounded"
-"""On a constant of floats whose codes were chosen: the floats that it had."""
+"""The attribute on a float constant whose codes were chosen: its floats before that."""
 
 REPAIR = "quant.repair"
-"""On a constant of floats: the passes that may repair it, where a recipe says which. Where it says more than one thing,
-for several operations that read it, `;` stands between."""
+"""The attribute on a float constant: the passes that may change it for accuracy recovery, if a recipe names them. If
+rules for several of its readers differ, their texts are separated by `;`."""
 
 REPAIRED = "quant.repaired"
-"""On an operation that reads weights: what each repair did to its layer, in their order. It goes where codes become
-floats again, which are trained or repaired anew."""
+"""The attribute on an operation that reads weights: the effect of each accuracy recovery pass on its layer, in order.
+It is removed when codes become floats again for further training or recovery."""
 
 
 def is_float(value: SSAValue) -> bool:
-    """Whether a value is a float, or a tensor of floats."""
+    """Returns True if a value is a float, or a tensor of floats."""
     return kind_of(element_type(value.type)) is Kind.FLOAT
 
 
 def is_f32(value: SSAValue) -> bool:
-    """Whether a value is of the one float type that is quantized, profiled or not."""
+    """Returns True if a value is f32, the one float type that is quantized, profiled or not."""
     return is_float(value) and isinstance(plain_type(element_of(value)), Float32Type)
 
 
 def slots_of(op: Quantizable) -> dict[int, Slot]:
-    """The slots of the operands of `op` that may be quantized, by place."""
+    """Returns the slots of the operands of `op` that may be quantized, by index."""
     return {place: slot for place, (_, slot) in enumerate(op.operands_with_slots()) if slot is not None}
 
 
 def place_of(op: Quantizable, wanted: Slot) -> int | None:
-    """The place of the first operand of `op` in a slot."""
+    """Returns the index of the first operand of `op` in a slot, or `None`."""
     return next((place for place, slot in slots_of(op).items() if slot is wanted), None)
 
 
 def may_be_quantized(op: Operation) -> bool:
-    """Whether `op` is supported on quantized values, and no recipe wants it in float."""
+    """Returns True if `op` supports quantized values, and no recipe leaves it in float."""
     return isinstance(op, Quantizable) and op.accepts_quantized_values() and KEEP_FLOAT not in op.attributes
 
 
 def may_be_fused(op: Operation) -> bool:
-    """Whether `op` takes the place of itself between casts, and no recipe wants it in float."""
+    """Returns True if `op` can be fused with casts around it, and no recipe leaves it in float."""
     return isinstance(op, Quantizable) and op.fuses_with_casts() and KEEP_FLOAT not in op.attributes
 
 
 def on_types(op: Operation, operands: Sequence[SSAValue], elements: Sequence[Attribute | None]) -> Operation:
-    """`op` on other operands; each float result has the element type that `elements` gives, or the inferred one.
+    """Returns `op` on other operands; each float result has its element type from `elements`, or the inferred one.
 
-    Raises `VerifyException` where the operation has no meaning on these types.
+    Raises `VerifyException` if the operation does not support these types.
     """
     types = [
         result.type if element is None or not is_float(result) else TensorType(element, shape_of(result))
@@ -109,9 +110,10 @@ def _recreated(op: Operation, operands: Sequence[SSAValue], types: Sequence[Attr
 def imagined(
     op: Operation, operands: Sequence[Attribute], elements: Sequence[Attribute | None]
 ) -> Generator[Operation]:
-    """`op` inside the `with` block on operands and with float results of these element types, `None` for inferred ones.
+    """Yields `op` with operands and float results of these element types, where `None` stands for inferred ones.
 
-    Raises `VerifyException` where it does not take them.
+    The operation exists inside the `with` block only. Raises `VerifyException` if the operation does not support these
+    types.
     """
     block = Block(
         arg_types=[
@@ -127,7 +129,7 @@ def imagined(
 
 
 def refusal(op: Operation, operands: Sequence[Attribute], elements: Sequence[Attribute | None]) -> str | None:
-    """Why `op` does not take operands and float results of these element types; `None` where it does."""
+    """Returns why `op` does not support operands and float results of these element types; `None` if it does."""
     try:
         with imagined(op, operands, elements):
             return None
@@ -136,7 +138,7 @@ def refusal(op: Operation, operands: Sequence[Attribute], elements: Sequence[Att
 
 
 def mark_parameters(function: Operation) -> None:
-    """Mark the scales and the biases of norms of rows in `function`, constants that stay floats, as trained."""
+    """Marks the scales and biases of row norms in `function`, which stay float constants, as trainable."""
     for op in function.walk():
         for value in op.operands[1:] if isinstance(op, RowNormOp) and op.components is None else ():
             if isinstance(value.owner, ConstantOp):
@@ -144,5 +146,5 @@ def mark_parameters(function: Operation) -> None:
 
 
 def mark_kept_in_float(op: Operation) -> None:
-    """Let no later pass quantize `op`."""
+    """Prevents later passes from quantizing `op`."""
     op.attributes[KEEP_FLOAT] = UnitAttr()

@@ -1,9 +1,9 @@
-"""Binary weights: constants whose codes are signs, in a type that has a code of 0 between them.
+"""Binary weights: constants whose codes are signs, in a type that also has the code 0 between them.
 
-Of `!quant.uniform<i2<-1:1>:f32, s>` they use `-1` and `1`: no type of integers has two values about 0. While such a
-constant is still one of floats, for training or repair, its cast is marked `quant.signed`. Its floats have magnitudes
-of `s` at least, so that the cast gives no 0; the floats that they were stay beside them. What moves the floats, or `s`,
-or chooses codes keeps to that.
+The codes `-1` and `1` of `!quant.uniform<i2<-1:1>:f32, s>` are used, since no integer type has two values symmetric
+about 0. While such a constant is still in float, for training or accuracy recovery, its cast is marked `quant.signed`.
+Its floats have a magnitude of at least `s`, so that the cast never returns 0; the original floats are kept in an
+attribute. Code that changes the floats or `s`, or chooses codes, must preserve this.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,24 +26,25 @@ from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.quantization.retyping import UNROUNDED
 
 SIGNED = "quant.signed"
-"""On the cast of a constant of floats: its codes are signs."""
+"""The attribute on the cast of a float constant whose codes are signs."""
 
 
 def unrounded(constant: ConstantOp) -> Array:
-    """The floats that a constant had before any codes were chosen."""
+    """Returns the floats that a constant had before any codes were chosen."""
     held = constant.attributes.get(UNROUNDED)
     known = None if held is None else as_dense(held)
     return constant.array if known is None else ConstantOp(known).array
 
 
 def without_zero(array: Array, type_: UniformQuantizedType) -> Array:
-    """Floats of the same signs that `type_` has no code of 0 for."""
+    """Returns floats of the same signs that `type_` does not round to code 0."""
     scales, _ = broadcast_parameters(type_, array.shape)
     return beyond_zero(array, np.asarray(scales, np.float32))
 
 
 def signed_constant(constant: ConstantOp, type_: UniformQuantizedType) -> Sequence[Operation]:
-    """A constant of the signs of `constant`, which others may read in another type, and its cast to `type_`."""
+    """Returns a constant with the signs of `constant`, which may have readers in another type, and its cast to
+    `type_`."""
     held = ConstantOp.of(without_zero(constant.array, type_), TensorType(f32, shape_of(constant.result)))
     held.attributes.update(constant.attributes)
     held.attributes[UNROUNDED] = constant.value
@@ -55,19 +56,19 @@ def signed_constant(constant: ConstantOp, type_: UniformQuantizedType) -> Sequen
 
 
 def is_signed(value: SSAValue) -> bool:
-    """Whether a quantized value, or a constant of floats before its cast, has signs for codes."""
+    """Returns True if the codes of a quantized value, or of a float constant before its cast, are signs."""
     casts = [value.owner] if quantized_type(value) is not None else [use.operation for use in value.uses]
     return any(isinstance(cast, QuantizeCastOp) and SIGNED in cast.attributes for cast in casts)
 
 
 def has_signs_alone(stored: Array, type_: UniformQuantizedType) -> bool:
-    """Whether stored codes are those of binary weights: of -1, 0 and 1, none is 0."""
+    """Returns True if stored codes are those of binary weights: of -1, 0 and 1, none is 0."""
     is_ternary = (type_.storage_min, type_.storage_max) == (-1, 1) and not type_.zero_points.any()
     return is_ternary and bool(stored.size) and bool(stored.all())
 
 
 def restore_signs(function: FuncOp) -> None:
-    """Give constants whose codes are signs, and whose floats or scales are others now, floats without a code of 0."""
+    """Moves constants with sign codes away from code 0 after their floats or scales have changed."""
     for constant, type_ in _signed(function):
         held = ConstantOp.of(without_zero(constant.array, type_), TensorType(f32, shape_of(constant.result)))
         constant.properties["value"] = held.value

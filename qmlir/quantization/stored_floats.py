@@ -1,4 +1,4 @@
-"""Constants that a model stores in floats of 8 bits and fewer: which of them quantization has to round again."""
+"""Constants that a model stores in floats of at most 8 bits, and which of them are requantized."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -14,7 +14,8 @@ from qmlir.dialects.quant.types import UniformFloatType
 
 
 def stored_float(op: Operation) -> UniformFloatType | None:
-    """What a constant is stored as that `op` dequantizes, where that is small floats; `None` for anything else."""
+    """Returns the type of a constant stored in low-precision floats that `op` dequantizes; `None` for any other
+    operation."""
     if not isinstance(op, DequantizeCastOp) or not isinstance(op.input.owner, ConstantOp):
         return None
     found = element_type(op.input.type)
@@ -22,7 +23,8 @@ def stored_float(op: Operation) -> UniformFloatType | None:
 
 
 def quantized_anew(module: ModuleOp) -> Mapping[str, int]:
-    """How many constants are stored in each format whose numbers no integers of 8 bits are, by its name."""
+    """Returns the number of constants in each format whose elements no 8-bit integers represent, by the name of the
+    format."""
     found = (stored_float(op) for op in module.walk())
     counts = Counter(str(each.storage) for each in found if each is not None and same_integers(each) is None)
     return dict(sorted(counts.items()))

@@ -1,4 +1,4 @@
-"""`canonicalize`: every operation's canonicalization patterns and folds, to a fixpoint."""
+"""`canonicalize`: applies every operation's canonicalization patterns and folds to a fixed point."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -18,7 +18,7 @@ from qmlir.ir.rewriting import DEFAULT_BUDGET, apply_patterns_greedily, pattern_
 
 
 class OwnPatterns(RewritePattern):
-    """Applies the patterns that the operation itself names through its traits, and those registered for its dialect."""
+    """Applies the patterns that the operation names through its traits, and those registered for its dialect."""
 
     def __init__(self) -> None:
         self._patterns: dict[type[Operation], tuple[RewritePattern, ...]] = {}
@@ -26,12 +26,12 @@ class OwnPatterns(RewritePattern):
         """The pattern that was tried last."""
 
     def may_match(self, kind: type[Operation], /) -> bool:
-        """Whether operations of the class have patterns."""
+        """Returns True if operations of the class have patterns."""
         return bool(self._patterns_of(kind))
 
     @property
     def pattern_name(self) -> str:
-        """The name by which messages know it: that of the pattern that was tried last."""
+        """The name for messages: that of the pattern that was tried last."""
         return type(self).__name__ if self.tried is self else pattern_name(self.tried)
 
     def _patterns_of(self, kind: type[Operation]) -> tuple[RewritePattern, ...]:
@@ -53,10 +53,10 @@ class OwnPatterns(RewritePattern):
 
 @dataclass(frozen=True)
 class Canonicalize(ModulePass):
-    """Bring operations into their canonical form: fold, simplify, and erase what nothing uses.
+    """Canonicalizes operations: folds, simplifies, and erases unused ones.
 
-    Each operation brings its own patterns, from whichever package; only what changes no number is done. A rewrite
-    that does not end within `budget` rewrites for each operation is an error that names the pattern.
+    Each operation provides its own patterns, from any package; they never change a result. It is an error that names
+    the pattern if rewriting exceeds `budget` rewrites for each operation.
 
     Before:
 

@@ -1,4 +1,4 @@
-"""`dce` and `symbol-dce`: operations without effects and users, and functions that nothing calls, are erased."""
+"""`dce` and `symbol-dce`: erases operations without side effects and users, and functions that nothing calls."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from xdsl.traits import SymbolOpInterface
 from qmlir.ir.effects import erase_dead
 from qmlir.ir.passes import count
 
-# `dce`: erases what nothing uses.
+# `dce`: erases unused operations.
 
 
 @dataclass(frozen=True)
 class Dce(ModulePass):
-    """Erase operations without side effects whose results reach no operation with one.
+    """Erases operations without side effects whose results reach no operation with one.
 
     Before:
 
@@ -44,7 +44,7 @@ class Dce(ModulePass):
         erase_dead(op.body, PatternRewriterListener(operation_removal_handler=[lambda _: count("operations erased")]))
 
 
-# `symbol-dce`: erases private symbols that nothing names.
+# `symbol-dce`: erases unreferenced private symbols.
 
 
 def _symbols_in(attribute: Attribute) -> Iterator[str]:
@@ -80,7 +80,7 @@ def _is_private(op: Operation) -> bool:
 
 @dataclass(frozen=True)
 class SymbolDce(ModulePass):
-    """Erase private functions (and other private symbols) that no operation alive names.
+    """Erases private functions (and other private symbols) that no live operation references.
 
     Before:
 

@@ -1,4 +1,4 @@
-"""`inline`: calls become the bodies of the functions that they call."""
+"""`inline`: replaces calls by the bodies of the functions that they call."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ def _callees(function: FuncOp) -> set[str]:
 
 
 def _recursive(functions: dict[str, FuncOp]) -> set[str]:
-    """Functions that can reach themselves through calls: those of the strongly connected components (Tarjan, 1972)."""
+    """Returns the functions that can reach themselves through calls: strongly connected components (Tarjan, 1972)."""
     callees = {name: _callees(function) & functions.keys() for name, function in functions.items()}
     numbers: dict[str, int] = {}
     lowest: dict[str, int] = {}
@@ -54,7 +54,7 @@ def _recursive(functions: dict[str, FuncOp]) -> set[str]:
 
 
 def _inline_call(call: CallOp, function: FuncOp) -> int:
-    """Put the body of `function` in the place of `call`; how many operations that made."""
+    """Replaces `call` by the body of `function`, and returns the number of operations that this created."""
     block = call.parent
     if block is None:
         raise op_error(call, "must be in a block")
@@ -69,7 +69,7 @@ def _inline_call(call: CallOp, function: FuncOp) -> int:
             returned = [values.get(operand, operand) for operand in op.operands]
             continue
         clone: Operation = op.clone(values)
-        # The call's own node comes after the node inside the function: both name what runs here.
+        # The node of the call follows the node inside the function: both identify the operation.
         for nested in operations_in(clone):
             hand_on((call,), nested)
             made += 1
@@ -83,10 +83,10 @@ def _inline_call(call: CallOp, function: FuncOp) -> int:
 
 @dataclass(frozen=True)
 class Inline(ModulePass):
-    """Replace each call of a function with one block by the function's body; the functions stay (see `symbol-dce`).
+    """Replaces each call of a function with one block by the function's body; the functions stay (see `symbol-dce`).
 
-    What is inlined stands for the call's node too. Calls of recursive functions, of functions without a body and
-    of functions with several blocks stay, and a remark says so.
+    Inlined operations also get the provenance of the call. Calls of recursive functions, of functions without a body
+    and of functions with several blocks stay, and a remark says so.
 
     Before:
 
@@ -138,7 +138,7 @@ class Inline(ModulePass):
                 block = call.parent
                 made += _inline_call(call, function)
                 if made > budget(_BUDGET):
-                    # Functions that call another twice, and so on, double with each of them.
+                    # A chain of functions that each call the next one twice grows exponentially.
                     raise op_error(
                         function, f"cannot be inlined again: the number of new operations is {over(_BUDGET)}"
                     )

@@ -1,4 +1,4 @@
-"""`fix-shapes` and `pad-shapes`: one function for one shape of each input, or for all sizes up to a capacity."""
+"""`fix-shapes` and `pad-shapes`: one function for one shape of each input, or for all sizes up to a maximum."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,19 +13,19 @@ from qmlir.specialization.padding.batch import mark_specialized
 from qmlir.specialization.padding.pad import pad_function
 from qmlir.specialization.specialize import specialize_function
 
-# `fix-shapes`: a function for one shape of each input, with every size known.
+# `fix-shapes`: a function for one shape of each input, with all sizes static.
 
 
 @dataclass(frozen=True)
 class FixShapes(ModulePass):
-    """Give the inputs of a function their sizes, and every other value the size that follows.
+    """Sets the sizes of a function's inputs, and infers the size of every other value.
 
-    `shapes` lists inputs with their sizes (`image=1x3x224x224`); sizes that share a name are given once. `values` lists
-    the inputs that say a size or another parameter, with their numbers (`sizes=2x-1`): they become constants, and are
-    no inputs any more. What is computed from constants and shapes alone becomes constants, parameters become
-    properties, and what nothing uses goes. Functions that are called get the sizes that they are called with. A size
-    that depends on the data is an error that names the operation. The function is marked with the batch that is proven
-    of its dynamic sizes (`nn.batch`), or with the reason why there is none.
+    `shapes` lists inputs with their sizes (`image=1x3x224x224`); sizes that share a name are set once. `values` lists
+    inputs that contain a size or another parameter, with their elements (`sizes=2x-1`): they become constants and are
+    removed from the inputs. Values computed from constants and shapes alone become constants, parameters become
+    properties, and unused operations are erased. Called functions get the sizes of their calls. A size that depends on
+    the data is an error that names the operation. The function is marked with the batch dimension that is proven from
+    its dynamic sizes (`nn.batch`), or with the reason why there is none.
 
     Before (run with `shapes="x=2x6"`):
 
@@ -51,7 +51,7 @@ class FixShapes(ModulePass):
     """
 
     name = "fix-shapes"
-    # The numbers stay, but the function takes other inputs: no input is one of both modules.
+    # The values stay, but the function has other inputs: no input is valid for both modules.
     preserves: ClassVar[Preservation] = MEANING
 
     shapes: tuple[str, ...] = ()
@@ -70,18 +70,18 @@ class FixShapes(ModulePass):
 
 @dataclass(frozen=True)
 class PadShapes(ModulePass):
-    """Give the open sizes of a function capacities, and let it compute any size up to them from padded inputs.
+    """Makes dynamic sizes static with a capacity, so that the function computes any size up to it from padded inputs.
 
-    `sizes` lists open sizes with their capacities (`sequence=64`): the names of dimensions, and `input.axis` for one
-    without a name. A run gives inputs of these capacities, whose elements beyond the size of the run may be anything,
-    and the size as another input. The elements of the outputs within the size are those that the function computes at
-    this size, in every bit; the others may be anything. A softmax along an open size gets a mask, other reductions and
-    sums of products read a neutral element in the place of padding, windows what they pad with, and recurrent layers
-    end at the size of the run. An open size whose capacity is 1 is 1.
+    `sizes` lists dynamic sizes with their capacities (`sequence=64`): the names of dimensions, and `input.axis` for one
+    without a name. A run passes inputs padded to these capacities, whose elements beyond the actual size may be
+    arbitrary, and the actual size as another input. The elements of the outputs within the size are bit-identical to
+    those that the function computes at this size; the others may be arbitrary. A softmax along a dynamic size gets a
+    mask, other reductions and contractions read a neutral element instead of padding, windows read their own padding
+    value, and recurrent layers end at the actual size. A dynamic size whose capacity is 1 is 1.
 
-    What has no such form is an error that names the operation: an open size that is cut apart or counted from its end,
-    a sum of products of floats along it, an operation that has no rule in the table `padding`. So is a capacity that
-    the function does not take.
+    It is an error that names the operation if a dynamic size is split or indexed from its end, if a contraction of
+    floats sums along it, or if an operation has no rule in the table `padding`. A capacity that the function does not
+    support is also an error.
 
     Before (run with `sizes="rows=4"`):
 
@@ -107,7 +107,7 @@ class PadShapes(ModulePass):
     """
 
     name = "pad-shapes"
-    # The valid elements stay, but the function takes other inputs: no input is one of both modules.
+    # The valid elements stay, but the function has other inputs: no input is valid for both modules.
     preserves: ClassVar[Preservation] = MEANING
 
     sizes: tuple[str, ...] = ()

@@ -16,12 +16,12 @@ from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES
 
-# `strip-debuginfo`: forgets where operations came from.
+# `strip-debuginfo`: removes source locations, and optionally provenance.
 
 
 @dataclass(frozen=True)
 class StripDebuginfo(ModulePass):
-    """Take the source locations from every operation, and with `provenance` the model's node names too.
+    """Removes the source locations of every operation, and with `provenance` also the names of the model's nodes.
 
     Before (run with `provenance`):
 
@@ -54,16 +54,17 @@ class StripDebuginfo(ModulePass):
                     nested.attributes.pop(key, None)
 
 
-# `strip-training`: a model in training becomes what it is at inference.
+# `strip-training`: converts a model in training to inference.
 
 
 @dataclass(frozen=True)
 class StripTraining(ModulePass):
-    """Replace what operations compute in training by what they compute at inference, and say which in remarks.
+    """Replaces operations in training by their form at inference, and reports them in remarks.
 
-    Dropout keeps every element, batch normalization takes the running statistics, which stay as they are, and observers
-    go. Fake quantization by constants becomes a quantize and a dequantize cast. That by parameters that are not
-    constants is an error: training is not over. What has a row in a package's table `inference` takes part.
+    Dropout keeps every element, batch normalization uses the running statistics, which are left unchanged, and
+    observers are removed. Fake quantization by constants becomes a quantize and a dequantize cast. Fake quantization by
+    parameters that are not constants is an error, because training is not finished. Operations with a row in a
+    package's table `inference` are also replaced.
 
     Before:
 

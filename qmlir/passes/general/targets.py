@@ -11,17 +11,17 @@ from qmlir.levels import check_level
 from qmlir.quantization.assignment import kept
 from qmlir.target import find_targets
 
-# `quant-set-target`: say on the module which targets it is made for.
+# `quant-set-target`: stores the targets of a module in it.
 
 
 @dataclass(frozen=True)
 class QuantSetTarget(ModulePass):
-    """Put the descriptions of `targets` on the module, the preferred one first; without any, take them away.
+    """Attaches the descriptions of `targets` to the module, the preferred one first; without any, removes them.
 
-    It is the one pass that looks targets up: the others ask the descriptions, which a file of the module has in its
-    text. `nn-decompose` keeps the composites that the targets keep, `quant-assign-types` chooses types that they
-    support, `nn-raise` raises what they want raised, `quant-set-requantize` takes their modes, and partition gives each
-    operation to the first one that computes it. A file whose targets were edited keeps what was edited.
+    No other pass looks targets up by name: the others use the descriptions, which the text of a module contains.
+    `nn-decompose` keeps the composites that the targets keep, `quant-assign-types` chooses types that they support,
+    `nn-raise` raises what they want raised, `quant-set-requantize` uses their modes, and partitioning assigns each
+    operation to the first target that computes it. Edited targets in a file are kept as edited.
 
     Before (run with `targets=cpu`):
 
@@ -64,9 +64,10 @@ class QuantSetTarget(ModulePass):
 
 @dataclass(frozen=True)
 class VerifyLevel(ModulePass):
-    """Fail, with the operation and its provenance, unless the module has only what `level` allows; change nothing.
+    """Fails, with the operation and its provenance, unless `level` allows all operations of the module; changes
+    nothing.
 
-    `keep` names the composites that may stay whole, else the targets of the module do, as in `nn-decompose`.
+    `keep` names the composites that may stay whole; by default, the targets of the module decide, as in `nn-decompose`.
 
     Accepted as it is (run with `level=graph`):
 

@@ -1,4 +1,4 @@
-"""`convert-nn-to-kernel`: tensors of stored integers and floats, with every zero point and multiplier in the open."""
+"""`convert-nn-to-kernel`: tensors of stored integers and floats, with explicit zero points and multipliers."""
 
 import math
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ from qmlir.ir.signature import ELEMENT, REFUSES_NAN
 
 
 def _parts_of(op: Operation, rewriter: PatternRewriter) -> Sequence[SSAValue] | None:
-    """The results of a composite from its parts, which are built before it; `None` where it has none."""
+    """Returns the results of a composite's parts, inserted before it; `None` if it has none."""
     parts = Parts(op)
     results = decompose(op, parts)
     if results is not None:
@@ -53,7 +53,7 @@ def _parts_of(op: Operation, rewriter: PatternRewriter) -> Sequence[SSAValue] | 
 
 
 def _by_hand(op: Operation, at: Lowering) -> Sequence[SSAValue] | None:
-    """The results of a call of the custom kernel for such operations; `None` where there is none."""
+    """Returns the results of a call of the custom kernel for the operation; `None` if there is none."""
     kernel = custom_kernel_for(op)
     if kernel is None:
         return None
@@ -68,7 +68,8 @@ def _by_hand(op: Operation, at: Lowering) -> Sequence[SSAValue] | None:
 
 
 def _check_size(at: Lowering, result: SSAValue) -> None:
-    """Raise `DiagnosticError` for a result that no arena holds: a few bytes may state it, before tables are made."""
+    """Raises `DiagnosticError` for a result that exceeds any arena: a short text can declare it, before tables are
+    built."""
     type_ = ranked_tensor(result.type)
     dtype = None if type_ is None else value_dtype(type_.get_element_type())
     if type_ is None or dtype is None or not type_.has_static_shape():
@@ -80,9 +81,9 @@ def _check_size(at: Lowering, result: SSAValue) -> None:
 
 @dataclass(frozen=True)
 class Lower(RewritePattern):
-    """Takes an operation to the integer level by the function that its dialect, or another package, registered.
+    """Lowers an operation to the integer level by the function that its dialect, or another package, registered.
 
-    A custom kernel for the operation comes first. A composite without a lowering becomes its parts, which are
+    A custom kernel for the operation has priority. A composite without a lowering is replaced by its parts, which are
     lowered one by one.
     """
 
@@ -102,13 +103,16 @@ class Lower(RewritePattern):
         rewriter.replace(op, [], casts)
 
     def _is_accepted(self, found: Attribute, wanted: Attribute) -> bool:
-        """Whether the type of a result is that of the operation, at its own level or at the integer level."""
+        """Returns True if the type of a result is that of the operation, at its own level or at the integer level."""
         return found in (wanted, self.types.converted(wanted))
 
 
 def _attributes_of(type_: Attribute, is_quantized: bool) -> DictionaryAttr:
-    """What a caller must know of an argument or result: that its integers have no sign, that one bit is not a Boolean,
-    that integers are the bits of small floats, and that NaN is not a number."""
+    """Returns the attributes that a caller needs for an argument or result.
+
+    They state that its integers are unsigned, that one bit is not a Boolean, that integers are the bits of
+    low-precision floats, and that NaN is rejected.
+    """
     element = element_type(type_)
     element = element.held_as if isinstance(element, HeldElement) else element
     if isinstance(element, AnyFloat | CalibratedQuantizedType) and is_quantized:
@@ -129,7 +133,7 @@ def _takes_nan(op: QuantizeCastOp) -> bool:
 
 
 def _state_elements(function: FuncOp) -> None:
-    """Write on the arguments and results of `function` what their new types will not say."""
+    """Adds the attributes to the arguments and results of `function` that their new types do not express."""
     type_: FunctionType = function.function_type
     is_quantized = any(isinstance(op, QuantizeCastOp) and not _takes_nan(op) for op in function.walk())
     for name, types in (("arg_attrs", type_.inputs), ("res_attrs", type_.outputs)):
@@ -148,11 +152,11 @@ def _state_elements(function: FuncOp) -> None:
 
 @dataclass(frozen=True)
 class ConvertNnToKernel(ModulePass):
-    """Lower every `nn` and `quant` operation to the integer level: `kernel`, `linalg`, `tensor` and `arith`.
+    """Lowers every `nn` and `quant` operation to the integer level: `kernel`, `linalg`, `tensor` and `arith`.
 
-    No quantized type is left: values are stored integers, signless, and zero points, multipliers and limits are in the
-    bodies. Every operation computes what it did before, bit for bit, floats of contractions and of functions within the
-    bounds of `docs/arithmetic.md`. Shapes must be known (`fix-shapes`).
+    No quantized type is left: values are stored as signless integers, and the bodies contain zero points, multipliers
+    and limits. Every operation computes a bit-identical result, except for floats of contractions and of functions,
+    which are within the bounds of `docs/arithmetic.md`. Shapes must be static (`fix-shapes`).
 
     Before:
 

@@ -1,4 +1,4 @@
-"""`kernel-analyze-ranges`: proves that accumulators hold every sum, and tells the bounds of each contraction."""
+"""`kernel-analyze-ranges`: proves that accumulators hold every sum, and reports the bounds of each contraction."""
 
 from dataclasses import dataclass
 
@@ -22,37 +22,37 @@ _PAIR_BITS = 16
 
 @dataclass(frozen=True)
 class ContractionBounds:
-    """What is proven of one contraction of integers."""
+    """The proven bounds of one contraction of integers."""
 
     sums: Interval
-    """`sum (x - z_x)(w - z_w)`, by channel where weights are constants."""
+    """The range of `sum (x - z_x)(w - z_w)`, computed by channel if weights are constant."""
 
     added: Interval
-    """The sums with what the epilogue adds to them or takes off before anything else."""
+    """The range of the sums after the first additions and subtractions of the epilogue."""
 
     wraps: bool
-    """Whether something that the epilogue adds, subtracts or multiplies may leave its type."""
+    """True if an addition, subtraction or multiplication of the epilogue may overflow its type."""
 
     requantized: Interval
-    """The integers that f32 takes, by a requantization or a conversion; empty where there are none."""
+    """The range of the integers converted to f32, by a requantization or a conversion; empty without any."""
 
     input: Interval
-    """`x - z_x`."""
+    """The range of `x - z_x`."""
 
     weights: Interval
-    """`w - z_w`."""
+    """The range of `w - z_w`."""
 
     winograd: Winograd | None
-    """What F(2, 3) would compute with, where it applies."""
+    """The bounds of the computation by F(2, 3), if it applies."""
 
     @property
     def is_f32_exact(self) -> bool:
-        """Whether f32 holds all that is requantized, so that the product is the only thing that f32 rounds."""
+        """True if f32 represents all requantized integers, so that only the product is rounded."""
         return self.requantized.within(-EXACT_F32, EXACT_F32)
 
     @property
     def fits_pairs(self) -> bool:
-        """Whether 16 bits hold both operands, and 32 the sum of two products."""
+        """True if both operands fit 16 bits, and the sum of two products fits 32."""
         own = signed_range(_PAIR_BITS)
         if not all(each.within(own.low, own.high) for each in (self.input, self.weights)):
             return False
@@ -76,7 +76,7 @@ class ContractionBounds:
 
 
 def bounds_of(op: ContractionOp, ranges: ValueRanges) -> ContractionBounds | None:
-    """The bounds of a contraction whose operands are not packed; `None` of floats."""
+    """Returns the bounds of a contraction whose operands are not packed; `None` for floats."""
     sums, x, w = ranges.sums(op), centred_input(op, ranges[op.x]), centred_weights(op, ranges[op.w])
     if sums is None or x is None or w is None:
         return None
@@ -109,14 +109,18 @@ def _next_addition(value: SSAValue) -> arith.AddiOp | arith.SubiOp | None:
 
 @dataclass(frozen=True)
 class KernelAnalyzeRanges(ModulePass):
-    """Prove that the accumulator of each contraction holds every sum, or fail with its name; change nothing.
+    """Proves that the accumulator of each contraction holds every sum, or fails with its name; changes nothing.
 
-    Intervals go forward from the types of arguments, from constants and from limits, through bodies, loops and
-    movement; sums are bounded channel by channel from constant weights. Remarks tell, of each contraction of integers:
-    what the sums may be, and what they are with what the epilogue adds; whether that may wrap; whether f32 holds every
-    integer that it takes, so that a requantization rounds the real product once; whether the operands fit pairs of 16
-    bits; and whether those of Winograd's F(2, 3) would, its input grown 2 times and its weights 3 times along each
-    axis, and 32 bits the scaled sums.
+    Intervals propagate forward from the types of arguments, from constants and from limits, through bodies, loops and
+    movement. Sums are bounded channel by channel from constant weights. Remarks report for each contraction of
+    integers:
+    - the range of the sums, and of the sums with the addends of the epilogue;
+    - if the epilogue may wrap;
+    - if f32 represents every integer converted to it, so that a requantization rounds the real product once;
+    - if the operands fit pairs of 16 bits;
+    - if the operands of Winograd's F(2, 3) also fit, with the input grown 2 times and the weights 3 times along each
+      axis, and the scaled sums fit 32 bits.
+
 
     Before:
 

@@ -1,7 +1,7 @@
-"""Simplifications of scalar bodies after fusion: what ranges of integers prove to change nothing.
+"""Simplifications of scalar bodies after fusion: operations that provably change nothing within integer ranges.
 
-Each pattern is an identity on integers modulo 2^N, proved exhaustively on small widths by the tests; floats are left as
-they are.
+Each pattern is an identity on integers modulo 2^N, proved exhaustively for small widths by the tests; floats are left
+unchanged.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.builtin_types import as_integer
 
 _DEPTH = 8
-"""How many operations a range is followed through."""
+"""The largest number of operations through which a range is propagated."""
 
 
 def _bits(value: SSAValue) -> int:
@@ -29,7 +29,7 @@ def _bits(value: SSAValue) -> int:
 
 
 def known_integer(value: SSAValue) -> int | None:
-    """The integer that a value is known to be, read as signed."""
+    """Returns the constant integer of a value, read as signed, or `None` if it is not known."""
     op = defining(value)
     if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, IntegerAttr):
         return None
@@ -39,13 +39,13 @@ def known_integer(value: SSAValue) -> int | None:
 
 
 def _interval(value: SSAValue, depth: int) -> Interval:
-    """The values that a scalar may have, from at most `depth` operations before it."""
+    """Returns the range of a scalar, from at most `depth` operations before it."""
     op = defining(value)
     if isinstance(op, arith.ConstantOp):
         return constant_interval(op)
     if isinstance(op, RequantizeOp):
         return wrapped_interval(Interval(*op.limits), _bits(value))
-    # A float that became an integer of few bits goes on in these bits: passes behind this one look for them.
+    # A float converted to a narrow integer keeps the range of its type: later passes match it.
     if op is None or not depth or op.dialect_name() != "arith" or isinstance(op, arith.FPToSIOp | arith.FPToUIOp):
         return range_of_type(value.type)
     found = transfer(op, [_interval(operand, depth - 1) for operand in op.operands])
@@ -53,12 +53,12 @@ def _interval(value: SSAValue, depth: int) -> Interval:
 
 
 def signed_range(value: SSAValue) -> tuple[int, int]:
-    """The smallest and the largest value of an integer, read as signed."""
+    """Returns the smallest and largest value of an integer, read as signed."""
     return signed(_interval(value, _DEPTH), _bits(value)).values
 
 
 class DropExtremum(RewritePattern):
-    """The larger, or smaller, of two integers is one of them where their ranges say so."""
+    """Replaces the maximum or minimum of two integers by one of them if their ranges determine which."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.MaxSIOp | arith.MinSIOp, rewriter: PatternRewriter, /) -> None:
@@ -73,7 +73,7 @@ class DropExtremum(RewritePattern):
 
 
 class ResizeOnce(RewritePattern):
-    """An integer that is resized twice is resized once, where the first step loses nothing of it."""
+    """Merges two integer resizes into one if the first loses no bits of the value."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
@@ -118,7 +118,7 @@ class ResizeOnce(RewritePattern):
 
 @dataclass(frozen=True)
 class _Bound:
-    """Which side of the limits an extremum moves, and how it reads integers."""
+    """The limit that an extremum operation moves, and how it reads integers."""
 
     is_lower: bool
     is_unsigned: bool
@@ -133,11 +133,11 @@ _BOUNDS: dict[type[Operation], _Bound] = {
 
 
 class ClampInRequantize(RewritePattern):
-    """The extremum of a requantized integer and a constant moves a limit of the requantization.
+    """Folds the extremum of a requantized integer and a constant into a limit of the requantization.
 
-    `max(clamp(v, low, high), c) = clamp(v, max(low, c), high)` for c up to high, and so below. The limits and the
-    constant are read as the extremum reads them, and the zero point stays inside. An extension between the two that
-    reads integers alike changes nothing.
+    `max(clamp(v, low, high), c) = clamp(v, max(low, c), high)` for c up to high, and likewise for `min`. The limits and
+    the constant are read with the signedness of the extremum, and the zero point stays inside. An extension between the
+    two with the same signedness changes nothing.
     """
 
     @op_type_rewrite_pattern
@@ -177,7 +177,7 @@ class ClampInRequantize(RewritePattern):
 
 
 class OneClamp(RewritePattern):
-    """The extremum of an extremum with two constants is one with one constant."""
+    """Merges two nested extrema with constants into one."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.MaxSIOp | arith.MinSIOp, rewriter: PatternRewriter, /) -> None:
@@ -193,7 +193,7 @@ class OneClamp(RewritePattern):
 
 
 def _offset(op: Operation | None) -> tuple[SSAValue, int] | None:
-    """The value that `op` adds a constant to, and the constant."""
+    """Returns the value to which `op` adds a constant, and the constant, or `None`."""
     if isinstance(op, arith.AddiOp | arith.SubiOp) and as_integer(op.result.type) is not None:
         number = known_integer(op.rhs)
         if number is not None:
@@ -205,7 +205,7 @@ def _offset(op: Operation | None) -> tuple[SSAValue, int] | None:
 
 
 class OneOffset(RewritePattern):
-    """A constant added to a sum with a constant is one constant, or none: sums are exact modulo 2^N."""
+    """Merges nested additions of constants into one or none: sums are exact modulo 2^N."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.AddiOp | arith.SubiOp, rewriter: PatternRewriter, /) -> None:
@@ -229,7 +229,7 @@ class OneOffset(RewritePattern):
 
 
 class FloatOfNarrow(RewritePattern):
-    """An integer becomes the same float before it is extended and after."""
+    """Converts an integer to float before its extension: the float is the same."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.SIToFPOp, rewriter: PatternRewriter, /) -> None:

@@ -1,4 +1,4 @@
-"""`verify-integer-only`: proves that nothing is computed in floats between the input casts and the output casts."""
+"""`verify-integer-only`: proves that no float is computed between the input casts and the output casts."""
 
 from dataclasses import dataclass
 
@@ -12,12 +12,12 @@ from qmlir.ir.diagnostics import op_error
 
 @dataclass(frozen=True)
 class VerifyIntegerOnly(ModulePass):
-    """Fail, with the first operation and its provenance, where floats are computed between integers; change nothing.
+    """Fails, with the first operation and its provenance, if floats are computed between integers; changes nothing.
 
-    An operation is between the casts where it computes on floats, depends on integers that stand for real numbers, and
-    gives such integers something: what comes before the input is quantized, or after the last output cast, may compute
-    on floats. It works on quantized `nn`, on the integer level and on loops. A function of one value of 8 bits is a
-    lookup, whatever it computes.
+    An operation is between the casts if it computes on floats, depends on integers that represent real numbers, and
+    contributes to such integers. Operations before the quantization of inputs and after the output casts may compute in
+    float. The pass supports quantized `nn`, the integer level and loops. A function of one 8-bit value is a lookup
+    table, whatever it computes, and is accepted.
 
     Accepted as it is:
 

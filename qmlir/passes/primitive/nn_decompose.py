@@ -1,4 +1,4 @@
-"""`nn-decompose`: composites become primitives whose roles are remembered."""
+"""`nn-decompose`: replaces composites by primitives that remember their roles."""
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -25,7 +25,7 @@ from qmlir.quantization.recipe_text import RecipeText
 
 
 def _let_parts_decide(op: Operation, rewriter: PatternRewriter) -> None:
-    """Let a float composite whose parts are not all known have components, whose types are not known yet."""
+    """Gives a float composite without known parts empty `components`, whose types are decided later."""
     if isinstance(op, NnOp) and Kind.QUANTIZED in op.ACCEPTS and op.components is None:
         op.properties[COMPONENTS] = DictionaryAttr({})
         rewriter.handle_operation_modification(op)
@@ -36,7 +36,7 @@ class Decompose(RewritePattern):
     """Replaces a composite by the parts that its dialect, or another package, registered for it."""
 
     keeps_long: bool = False
-    """Whether a float layer of more than `UNROLLED` steps stays whole, as one of open length does."""
+    """True if a float layer of more than `UNROLLED` steps stays whole, as one of dynamic length does."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         is_float = all(kind_of(element_of(value)) is Kind.FLOAT for value in op.operands[:1])
@@ -53,21 +53,21 @@ class Decompose(RewritePattern):
 
 @dataclass(frozen=True)
 class NnDecompose(TakesValues):
-    """Replace each composite by its parts, unless `keep` names its kind, its node in the model, or a glob of either.
+    """Replaces each composite by its parts, unless `keep` names its kind, its node in the model, or a glob of either.
 
-    Without `keep` the targets of the module decide (`quant-set-target`): a composite stays whole where the first of
-    them that computes it, whole or in parts, keeps it.
+    Without `keep`, the targets of the module decide (`quant-set-target`): a composite stays whole if the first target
+    that computes it, whole or in parts, keeps it.
 
-    A recurrent layer whose length is open, or more than 8 steps, stays whole, with `components = {}`: a profile then
-    sees its parts, and they are quantized one by one, as if it had been decomposed. With `unroll`, only open lengths
-    stay whole.
+    A recurrent layer of dynamic length, or of more than 8 steps, stays whole, with `components = {}`: a profile then
+    contains its parts, and they are quantized one by one, as if it had been decomposed. With `unroll`, only layers of
+    dynamic length stay whole.
 
-    Every part carries the composite's node and its role there, so that it has a profile and parameters of its own.
-    Those that give results carry what the composite was, for `nn-raise`. A name of `keep` that is neither a kind of
-    of composite nor a node of the module is warned of.
+    Every part has the composite's node and a role in it, so that it has a separate profile and separate parameters.
+    Parts that produce results record the composite, for `nn-raise`. A name in `keep` that is neither a kind of
+    composite nor a node of the module causes a warning.
 
-    A layer that `keep` names becomes parts where `accumulator` or a rule of the file `recipe` says how its product or
-    its bias is held: parts are profiled and decided, and `nn-raise` makes the layer whole with their types.
+    A layer that `keep` names is decomposed nevertheless if `accumulator` or a rule of the file `recipe` sets the type
+    of its product or its bias: the parts are profiled and decided, and `nn-raise` restores the layer with their types.
 
     Before:
 
@@ -102,7 +102,7 @@ class NnDecompose(TakesValues):
 
     VALUES: ClassVar[tuple[str, ...]] = ("given_recipe",)
     given_recipe: ClassVar[RecipeText | None] = None
-    """The recipe itself, in place of the file that `recipe` names."""
+    """A recipe in memory, used instead of the file that `recipe` names."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         keep = kept(self.keep, targets_of(op))
@@ -113,8 +113,8 @@ class NnDecompose(TakesValues):
             return composite in keep and not (self.keep and asks_for_parts(composite, recipe))
 
         composites = Legality(illegal_operations=tuple(registry.decompositions()), is_kept=is_kept)
-        # What has no parts as it is, a convolution without bias or a quantized composite that does not say the types of
-        # its parts, stays.
+        # An operation without parts in its present form stays: a convolution without bias, or a quantized composite
+        # without types for its parts.
         convert_partially(op, [Decompose(keeps_long=not self.unroll)], composites, ctx)
 
     def _warn_of_unknown(self, module: ModuleOp) -> None:

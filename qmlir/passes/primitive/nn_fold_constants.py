@@ -1,4 +1,4 @@
-"""`nn-fold-constants`: expressions of constants become constants before types are chosen."""
+"""`nn-fold-constants`: folds expressions of constants before types are chosen."""
 
 from dataclasses import dataclass
 from math import prod
@@ -25,21 +25,21 @@ from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.ir.rewriting import apply_patterns_greedily
 
 _MOST_BITS = 8
-"""The widest integers that are taken for quantized weights."""
+"""The widest integers that are treated as quantized weights."""
 
 
 @dataclass(frozen=True)
 class _Codes:
-    """Stored integers behind `(cast(codes) - zero_point) * scale`."""
+    """The stored integers of `(cast(codes) - zero_point) * scale`."""
 
     constant: ConstantOp
     storage: IntegerType
     zero_point: Array
-    """Of integers, in a shape that broadcasts to that of the codes."""
+    """The zero point in integers, in a shape that broadcasts to that of the codes."""
 
 
 def _cast_integers(value: SSAValue) -> tuple[ConstantOp, IntegerType] | None:
-    """The constant of small integers that a cast to f32 takes."""
+    """Returns the constant of small integers that is cast to f32, with its element type, or `None`."""
     cast = value.owner
     if not isinstance(cast, CastOp) or element_of(cast.result) != f32:
         return None
@@ -64,15 +64,15 @@ def _codes(value: SSAValue) -> _Codes | None:
 
 
 def _real_constant(value: SSAValue) -> Array | None:
-    """The numbers of a constant, which may be cast from integers."""
+    """Returns the elements of a constant, which may be cast from integers, or `None`."""
     cast = value.owner
     return constant_array(cast.input if isinstance(cast, CastOp) and element_of(value) == f32 else value)
 
 
 def _axis(shapes: tuple[tuple[int, ...], ...], shape: tuple[int, ...]) -> int | None:
-    """The axis of `shape` along which parameters of these shapes change; -1 if there is none.
+    """Returns the axis of `shape` along which parameters of these shapes vary; -1 if there is none.
 
-    `None` if they change along several, or broadcast the codes.
+    Returns `None` if they vary along several axes, or broadcast the codes.
     """
     axes: set[int] = set()
     for each in shapes:
@@ -88,7 +88,7 @@ def _axis(shapes: tuple[tuple[int, ...], ...], shape: tuple[int, ...]) -> int | 
 
 
 def _quantized_type(codes: _Codes, scale: Array) -> UniformQuantizedType | None:
-    """The type of stored integers with this scale and zero point; `None` if there is none."""
+    """Returns the type of stored integers with this scale and zero point; `None` if there is none."""
     shape = tuple(shape_of(codes.constant.result))
     axis = _axis((scale.shape, codes.zero_point.shape), shape)
     if axis is None or not (np.isfinite(scale) & (scale > 0)).all():
@@ -101,7 +101,7 @@ def _quantized_type(codes: _Codes, scale: Array) -> UniformQuantizedType | None:
             return UniformQuantizedType.per_tensor(storage, f32, float(scale.item()), int(codes.zero_point.item()))
         scales, points = (np.broadcast_to(each.ravel(), shape[axis]) for each in (scale, codes.zero_point))
         return UniformQuantizedType.per_axis(storage, f32, axis, scales.astype(np.float64), points)
-    except VerifyException:  # a zero point that its integers do not hold
+    except VerifyException:  # the zero point does not fit its integers
         return None
 
 
@@ -141,7 +141,7 @@ class FoldLargeConstants(RewritePattern):
 
 
 def _foldable(module: ModuleOp) -> set[Operation]:
-    """The operations on constants that compute, and those that move a constant for one that computes."""
+    """Returns the operations that compute on constants, and those that move a constant for such an operation."""
     known, found = list[NnOp](), set[Operation]()
     values = set[SSAValue]()
     for op in module.walk():
@@ -159,10 +159,10 @@ def _foldable(module: ModuleOp) -> set[Operation]:
 
 @dataclass(frozen=True)
 class NnFoldConstants(ModulePass):
-    """Evaluate expressions of constants, of any size, so that weights are constants when types are chosen.
+    """Evaluates expressions of constants, of any size, so that weights are constants when types are chosen.
 
     Exporters write weights as expressions: cast from f16, divided by a norm, or as integers times a scale. Integers
-    times a scale are quantized already: they keep their integers, and the scale goes into their type.
+    times a scale are already quantized: they keep their integers, and the scale becomes part of their type.
 
     Before:
 
@@ -191,7 +191,7 @@ class NnFoldConstants(ModulePass):
     """
 
     name = "nn-fold-constants"
-    preserves: ClassVar[Preservation] = ROUNDED  # products of transposed weights are summed in another order
+    preserves: ClassVar[Preservation] = ROUNDED  # products of transposed weights sum in another order
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns_greedily(op, [KeepCodes()], ctx)

@@ -1,4 +1,4 @@
-"""`nn-share-tables`: a product with a transposed embedding table reads the table itself."""
+"""`nn-share-tables`: a matrix product with a transposed embedding table reads the table itself."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ from qmlir.quantization.embeddings import tables_of
 
 @dataclass(frozen=True)
 class NnShareTables(ModulePass):
-    """Let a matrix product with the transpose of an embedding table read the table, with `transpose_b`.
+    """Makes a matrix product with the transpose of an embedding table read the table, with `transpose_b`.
 
-    The head of a decoder often has the weights of its token table, turned around. Exporters write them a second time,
-    or as a transpose of the table. What is one tensor in the trained model is one here, in every type that it gets.
-    Small constants stay as they are (`qmlir.quantization.embeddings`).
+    The head of a decoder often has the transposed weights of its token table. Exporters write them as a second
+    constant, or as a transpose of the table. This pass restores the single tensor of the trained model, so that it also
+    has a single type. Small constants are left unchanged (`qmlir.quantization.embeddings`).
 
     Before:
 
@@ -64,7 +64,7 @@ class NnShareTables(ModulePass):
 
 
 def _products_with(function: FuncOp, table: SSAValue) -> Iterator[MatMulOp]:
-    """The products with the transpose of `table` beside it."""
+    """Yields the matrix products with the transpose of `table` in its block."""
     array = constant_array(table)
     assert array is not None
     for op in function.walk():
@@ -76,7 +76,7 @@ def _products_with(function: FuncOp, table: SSAValue) -> Iterator[MatMulOp]:
 
 
 def _is_same(array: Array, other: Array) -> bool:
-    """Whether two arrays have the same bits, signs of zeros among them."""
+    """Returns True if two arrays are bit-identical, including signs of zeros."""
     if array.shape != other.shape or array.dtype != other.dtype:
         return False
     bits = np.dtype(f"u{array.itemsize}")

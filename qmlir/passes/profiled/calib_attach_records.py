@@ -1,4 +1,4 @@
-"""`calib-attach-records`: observers become additions to records that the function takes and gives back."""
+"""`calib-attach-records`: replaces observers by updates of records that the function takes and returns."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from qmlir.ir.provenance import hand_on
 from qmlir.ir.signature import NAME
 
 BEFORE, AFTER = "calib.records", "calib.records_after"
-"""The names of the input and of the output that hold the records."""
+"""The names of the input and of the output with the records."""
 
 
 def _laid_out(observers: Iterable[ObserveOp], bins: int) -> Records:
@@ -45,9 +45,10 @@ def _laid_out(observers: Iterable[ObserveOp], bins: int) -> Records:
 
 
 def attach_records(function: FuncOp, bins: int) -> Records:
-    """Replace the observers of `function`, which takes and gives records from now on.
+    """Replaces the observers of `function`, and adds the records as an input and an output.
 
-    Raises `DiagnosticError` for an observer that has no such form: in a region, of a package, of other floats than f32.
+    Raises `DiagnosticError` for an observer that cannot be compiled: in a region, of a package, or of floats other than
+    f32.
     """
     observers = [op for op in function.walk() if isinstance(op, ObserveOp)]
     block = function.body.block
@@ -87,11 +88,12 @@ def _set_signature(function: FuncOp, type_: Attribute) -> None:
 
 @dataclass(frozen=True)
 class CalibAttachRecords(ModulePass):
-    """Replace each `calib.observe` of a function by a `kernel.record`, so that compiled code adds up the statistics.
+    """Replaces each `calib.observe` of a function by a `kernel.record`, so that compiled code accumulates the
+    statistics.
 
-    The function gets one more input and one more output, the records of all keys one after the other: a caller who
-    gives the same array for both has them written in place. `bins` bounds histograms. An observer in a region, one of a
-    package, and one of other floats than f32 are errors.
+    The function gets one more input and one more output, the concatenated records of all keys: a caller that passes the
+    same array for both has them updated in place. `bins` limits the size of histograms. It is an error if an observer
+    is in a region, comes from a package, or observes floats other than f32.
 
     Before:
 

@@ -1,4 +1,4 @@
-"""`nn-smooth`: the columns of a norm are multiplied by factors, which the weights of its readers are divided by."""
+"""`nn-smooth`: multiplies the columns of a norm by factors, and divides the weights of its readers by them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,40 +41,40 @@ from qmlir.quantization.settings import TakesRecipe
 from qmlir.quantization.types import type_from_range
 
 STRENGTHS = (0.4, 0.5, 0.6, 0.7, 0.8)
-"""How much of the difference between columns goes into the weights: the `a` of `max|X|^a / max|W|^(1 - a)`."""
+"""How much of the difference between columns moves into the weights: the `a` of `max|X|^a / max|W|^(1 - a)`."""
 
 WORTH = 0.7
-"""Factors are taken where they leave at most so much of the expected squared error: those of a text encoder with
-outliers all do. Smaller gains are not there when it is measured: with 0.8 an encoder of random weights loses 1 dB."""
+"""Factors are used if they leave at most this fraction of the expected squared error, as in a text encoder with
+outliers. Smaller gains do not appear in measurements: with 0.8, an encoder of random weights loses 1 dB."""
 
 _FLAT = 1 << 10
-"""No column is taken for more times smaller than the largest one."""
+"""No column counts as smaller than the largest one divided by this factor."""
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """Products that read one value, by its columns."""
+    """Contractions that read one value, by its columns."""
 
     low: F64
     high: F64
     squares: F64
-    """The mean square of each column: that of the value, divided among columns as the squares of their ranges."""
+    """The mean square of each column: that of the value, distributed over columns by the squares of their ranges."""
 
     weights: npt.NDArray[np.float32]
-    """Of all products, `[columns, channels]`."""
+    """The weights of all contractions, `[columns, channels]`."""
 
     levels: tuple[int, int]
-    """So many codes data and weights have."""
+    """The numbers of codes of data and weights."""
 
     @property
     def sizes(self) -> F64:
-        """The largest absolute number of each column."""
+        """The largest magnitude of each column."""
         return np.maximum(-self.low, self.high)
 
-    # Rounding adds an error of a twelfth of the squared scale to each number. That of the data is multiplied by the
+    # Rounding adds an error of a twelfth of the squared scale to each element. That of the data is multiplied by the
     # weights of its column, that of the weights by the data.
     def error(self, factors: F64) -> float:
-        """The expected squared error of the products where the data is multiplied by `factors`."""
+        """Returns the expected squared error of the contractions if the data is multiplied by `factors`."""
         weights = self.weights / factors[:, None]
         low, high = range_of(self.low * factors, self.high * factors)
         of_data = ((high - low) / self.levels[0]) ** 2 * np.square(weights, dtype=np.float64).sum()
@@ -82,7 +82,7 @@ class _Reading:
         return float(of_data + np.square(steps, dtype=np.float64).sum() * (self.squares * factors**2).sum())
 
     def factors(self) -> F64:
-        """The factors of the smallest error, 1 at most; 1 for all columns where that is not worth it."""
+        """Returns the factors with the smallest error, at most 1; 1 for all columns if the gain is too small."""
         none = np.ones(self.low.shape)
         sizes, largest = (np.maximum(each, each.max() / _FLAT) for each in (self.sizes, np.abs(self.weights).max(1)))
         found = [largest ** (1 - strength) / sizes**strength for strength in STRENGTHS]
@@ -92,18 +92,18 @@ class _Reading:
 
 @dataclass(frozen=True)
 class NnSmooth(TakesRecipe):
-    """Multiply the columns of a norm's result by factors, so that they are alike, and divide the weights by them.
+    """Multiplies the columns of a norm's result by factors that equalize them, and divides the weights by the factors.
 
-    Some columns of what a norm of rows gives are ten times larger than the others, which 8 bits with one scale give few
-    codes (SmoothQuant, Xiao et al., 2023: `max|X_j|^a / max|W_j|^(1 - a)`). The ranges of columns are in the profile;
-    `a` is the one with the smallest expected error, and where that is not much smaller nothing changes.
+    Some columns in the result of a row norm are ten times larger than the others, which then get few codes in 8 bits
+    with one scale (SmoothQuant, Xiao et al., 2023: `max|X_j|^a / max|W_j|^(1 - a)`). The profile holds the ranges of
+    columns. The pass uses the `a` with the smallest expected error, and changes nothing if that is not much smaller.
 
-    Where products with constant weights alone read the norm, the factors go into its scale and its bias. Where others
-    read it too, as the next sum of a residual stream does, the products read it through an `nn.mul`. Its factors are
-    numbers that the type of its constant holds: the weights are divided by exactly what the integers are multiplied by.
-    So it takes the place of the rescale from the wider stream. Of the products only ends of ranges are known, so where
-    the options, which are those of `quant-assign-types`, name another calibrator than `min_max`, all stays as it is.
-    What a target may not compute is not added where the module names targets.
+    If only matrix products with constant weights read the norm, the factors are folded into its scale and its bias. If
+    it has other readers, such as the next sum of a residual stream, the products read it through an `nn.mul`, which
+    replaces the rescale from the wider stream. Its factors are exact in the type of its constant: the weights are
+    divided by exactly the factors that multiply the integers. Only the ends of ranges are known for the products, so
+    nothing changes if the options, which are those of `quant-assign-types`, name a calibrator other than `min_max`. If
+    the module names targets, no operation is added that a target may not compute.
 
     Before:
 
@@ -202,7 +202,8 @@ def _reading(norm: Norm, products: Sequence[MatMulOp], data: Choice, weights: Se
 
 
 def _parameters(norm: Norm) -> list[int] | None:
-    """The operands of a norm's scale and bias, `None` where they are no constants with an element for each column."""
+    """Returns the operand indices of a norm's scale and bias; `None` if they are not constants with an element for each
+    column."""
     if norm.scale is None:
         return None
     places = list(range(1, len(norm.operands)))
@@ -212,7 +213,7 @@ def _parameters(norm: Norm) -> list[int] | None:
 
 
 def _fold(norm: Norm, reading: _Reading, factors: F64) -> None:
-    """Let `norm` give its columns multiplied by `factors`."""
+    """Makes `norm` return its columns multiplied by `factors`."""
     for place in _parameters(norm) or ():
         array = constant_array(norm.operands[place])
         assert array is not None
@@ -227,7 +228,7 @@ def _scaled(reading: _Reading, factors: F64) -> tuple[float, float]:
 
 
 def _insert(norm: Norm, reading: _Reading, factors: F64, products: Sequence[MatMulOp], data: Choice) -> F64:
-    """Let `products` read `norm` through factors, as its type holds them: those are the result."""
+    """Makes `products` read `norm` multiplied by factors that its type represents exactly, and returns these."""
     grid = type_from_range(0.0, float(factors.max()), data)
     codes = np.maximum(np.rint(factors / grid.scale), 1)
     held = (codes * grid.scale).astype(np.float32)

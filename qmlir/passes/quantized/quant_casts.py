@@ -1,4 +1,4 @@
-"""`quant-insert-casts`, `quant-propagate-types` and `quant-fuse-casts`: casts are placed, moved and fused."""
+"""`quant-insert-casts`, `quant-propagate-types` and `quant-fuse-casts`: inserts, moves and fuses casts."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,23 +13,23 @@ from qmlir.quantization.propagation import PATTERNS, ComputeOnce, Refit
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.settings import TakesRecipe, Watch, decide_and_insert
 
-# `quant-insert-casts`: decide types, and put each value between quantize and dequantize.
+# `quant-insert-casts`: decides types, and inserts quantize and dequantize casts for each value.
 
 
 @dataclass(frozen=True)
 class QuantInsertCasts(TakesRecipe):
-    """Decide the quantized type of every profiled value, and put a `quant.qcast` and a `quant.dcast` after it.
+    """Decides the quantized type of every profiled value, and inserts a `quant.qcast` and a `quant.dcast` after it.
 
-    The operations stay on floats: the module simulates quantization. Weights become constants of integers, quantized
-    now. Options set the defaults for all values; `recipe` names a TOML file of rules for chosen nodes, operations and
-    slots. `states` names inputs and the outputs that are these inputs of the next call, `past_*=present_*`: both have
-    one type. What has no range or no quantized meaning is left in float; `assert_all_quantized` makes that an error.
-    The second pass of graph-mode quantization, after `calib-insert-observers` and a run.
+    The operations stay on floats: the module simulates quantization. Weights become integer constants, quantized by the
+    pass. Options set the defaults for all values; `recipe` names a TOML file with rules for single nodes, operations
+    and slots. `states` names inputs and the outputs that become these inputs in the next call, `past_*=present_*`: both
+    have one type. An operation without a range or without a quantized form stays in float; `assert_all_quantized` makes
+    that an error. This is the second pass of graph-mode quantization, after `calib-insert-observers` and a run.
 
-    Where the module names targets (`quant-set-target`), they say what rules and options leave open: a value has the
-    first type of the target that gives it which all accept that take it. An operation belongs to the first target that
-    takes the types which it gets; a rule that asks for what no target has is an error, and what none computes is left
-    in float.
+    If the module names targets (`quant-set-target`), they decide what rules and options leave open: a value has the
+    first type of its producer's target that all of its readers accept. An operation belongs to the first target that
+    supports the types it gets. A rule that requires what no target supports is an error, and an operation that no
+    target computes stays in float.
 
     Before (run with `activations=u8 scheme=asymmetric_pow2`):
 
@@ -64,13 +64,13 @@ class QuantInsertCasts(TakesRecipe):
 
     VALUES: ClassVar[tuple[str, ...]] = ("watch", *TakesRecipe.VALUES)
     watch: ClassVar[Watch | None] = None
-    """Is called with the decisions."""
+    """A callback that receives the decisions."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         self.insert(op, self.whole_recipe())
 
     def insert(self, op: ModuleOp, recipe: Recipe) -> None:
-        """Decide by `recipe`, and put the casts."""
+        """Decides by `recipe`, and inserts the casts."""
         decide_and_insert(
             op,
             recipe,
@@ -81,28 +81,28 @@ class QuantInsertCasts(TakesRecipe):
         )
 
 
-# `quant-propagate-types`: quantized types follow the operations that move values.
+# `quant-propagate-types`: propagates quantized types through the operations that move values.
 
 
 @dataclass(frozen=True)
 class QuantPropagateTypes(ModulePass):
-    """Let casts stand where values change, not where they move: what lies between moves stored integers.
+    """Moves casts to where values change, so that the operations in between move stored integers.
 
     A dequantize cast moves after an operation that moves values (reshape, transpose, split, concatenation of equal
-    types, max pool), a quantize cast before it; pairs of casts of one type go, casts of constants are computed; a value
-    that is only limited (relu, clip) gets the type of the limited one where both have one scale. None of this changes a
-    number. Then operations between casts are fused, as by `quant-fuse-casts`. For models that come with casts in them,
-    and for what rules have left in float.
+    types, max pool), a quantize cast before it. Pairs of casts of one type are removed, and casts of constants are
+    evaluated. A value that is only clamped (relu, clip) gets the type of the clamped result if both have one scale.
+    None of these rewrites changes a number. Then operations between casts are fused, as by `quant-fuse-casts`. The pass
+    is for models that contain casts, and for operations that rules have left in float.
 
     A value that is **quantized one way after another** keeps both roundings, as explicit rescales (`quant.dcast`,
-    `quant.qcast`): one for each type that is asked for, and none where all values of its storage come out the same
-    without. A value that several users quantize **in different ways** stays in float before them: the source
-    rounds each from the float. With `exact=false` it is computed once, to the type among them that holds the others,
-    and rescaled: rounded twice.
+    `quant.qcast`): one for each requested type, and none if all values of its storage are the same without. A value
+    that several users quantize **in different ways** is computed in float before them: each rounding reads the float
+    value. With `exact=false` it is computed once, in the requested type that covers the others, and rescaled, that is,
+    rounded twice.
 
-    Where the targets of the module (`quant-set-target`) take an operation on **other types** only, it has these, with a
-    rescale on each value that changes its type: integers of another storage that stand for the same numbers, at the
-    same scale. With `exact=false` also the nearest grid that is taken, for the same range.
+    If the targets of the module (`quant-set-target`) only support an operation on **other types**, it gets these, with
+    a rescale on each value that changes its type: integers of another storage that represent the same numbers, at the
+    same scale. With `exact=false`, the nearest supported grid for the same range is also used.
 
     Before:
 
@@ -139,16 +139,16 @@ class QuantPropagateTypes(ModulePass):
         rewrite(op, (*PATTERNS, *others), ctx)
 
 
-# `quant-fuse-casts`: operations between casts compute on quantized values.
+# `quant-fuse-casts`: makes operations between casts compute on quantized values.
 
 
 @dataclass(frozen=True)
 class QuantFuseCasts(ModulePass):
-    """Let an operation compute on quantized values where it stands between dequantize and quantize.
+    """Makes an operation between dequantize and quantize casts compute on quantized values.
 
-    `qcast(f(dcast(x)))` becomes `f(x)`, constants are quantized now. What has no quantized meaning, or is also used in
-    float, stays as it is. The third pass of graph-mode quantization; the casts may come from `quant-insert-casts`, from
-    an ONNX model with QuantizeLinear and DequantizeLinear, or from anybody else.
+    `qcast(f(dcast(x)))` becomes `f(x)`, and constants are quantized. An operation without a quantized form, or also
+    used in float, is left unchanged. This is the third pass of graph-mode quantization; the casts may come from
+    `quant-insert-casts`, from an ONNX model with QuantizeLinear and DequantizeLinear, or from any other source.
 
     Before:
 

@@ -1,4 +1,4 @@
-"""`quant-open-composites`: quantized composites that do not say the types of their parts become float between casts."""
+"""`quant-open-composites`: changes quantized composites without types for their parts to float between casts."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -74,12 +74,12 @@ class OpenComposite(RewritePattern):
 
 @dataclass(frozen=True)
 class QuantOpenComposites(ModulePass):
-    """Let a quantized composite that does not say the types of its parts compute in float between casts.
+    """Makes a quantized composite without types for its parts compute in float between casts.
 
-    Its own operands and results keep their parameters, which the casts have. Its parts, which `nn-decompose` then
-    makes, have none: a profile sees these values alone (`calib-insert-observers`), and `quant-assign-types` gives types
-    to them. Composites with `components` know the types of their parts, and stay; so do those that `keep` names, as for
-    `nn-decompose`. An operation that has an integer arithmetic of its own may change by one step.
+    Its operands and results keep their parameters, in the types of the casts. Its parts, which `nn-decompose` then
+    creates, have none: only these values are profiled (`calib-insert-observers`), and `quant-assign-types` assigns
+    their types. Composites with `components` have types for their parts and are left unchanged, as are those in `keep`,
+    as for `nn-decompose`. The result of an operation with integer arithmetic may change by one step.
 
     Before:
 

@@ -1,4 +1,4 @@
-"""`quant-set-requantize`: choose the arithmetic by which exact integers are rescaled."""
+"""`quant-set-requantize`: chooses the arithmetic by which exact integers are rescaled."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,22 +24,22 @@ from qmlir.quantization.supports import mismatch, why_not
 
 @dataclass(frozen=True)
 class QuantSetRequantize(ModulePass):
-    """Let every operation that rescales exact integers do it by `mode`; a shift rounds half-way cases to `ties`.
+    """Sets the requantization `mode` of every operation that rescales exact integers; a shift rounds ties to `ties`.
 
-    The arithmetic of ONNX Runtime's QLinear operators, which an imported model has as mode `qlinear`, goes: with mode
-    `f32` an imported model computes as one that was quantized here.
+    The arithmetic of ONNX Runtime's QLinear operators, which an imported model has as mode `qlinear`, is replaced: with
+    mode `f32`, an imported model computes like one that qmlir quantized.
 
-    The modes are `f32`, `single_round`, `double_round` and `shift`. With one of the last three no float operation is
-    left where operations have exact integers; a shift needs scales whose ratios are powers of two (scheme
-    `symmetric_pow2` or `asymmetric_pow2`), and an operation that has others is an error.
+    The modes are `f32`, `single_round`, `double_round` and `shift`. With one of the last three, operations with exact
+    integers contain no float operation. A shift needs scales whose ratios are powers of two (scheme `symmetric_pow2` or
+    `asymmetric_pow2`); an operation with other scales is an error.
 
-    Without `mode` the targets of the module say it (`quant-set-target`): an operation takes the first mode, of the
-    first target that computes it, which expresses its scales; where none of a target's modes does, the next target has
-    its turn, and where no target is left, that is an error. What no target computes stays as it is.
+    Without `mode`, the targets of the module decide (`quant-set-target`): an operation gets the first mode that
+    expresses its scales, of the first target that computes it. If no mode of a target does, the next target is tried,
+    and it is an error if none is left. An operation that no target computes is left unchanged.
 
-    Without `mode` and targets, and where a target has no modes of its own, the scales decide: an operation all of whose
-    scales are powers of two, and whose ratios are, rescales by a shift that rounds half-way cases up, which is the
-    cheapest code. Others stay as they are; so does a mean over a dynamic size, which may divide by any number.
+    Without `mode` and targets, and for a target without modes, the scales decide. If all scales of an operation and
+    their ratios are powers of two, it rescales by a shift that rounds ties up, which is the cheapest code. Other
+    operations are left unchanged, and so is a mean over a dynamic size, which may divide by any number.
 
     Before (run with `mode=shift ties=even`):
 
@@ -91,7 +91,8 @@ class QuantSetRequantize(ModulePass):
 
 
 def _set_by_scales(op: NnOp) -> bool:
-    """Let `op` shift, ties up, if it names no arithmetic, and all of its scales and ratios are powers of two."""
+    """Sets a shift with ties up if `op` has no mode, and all of its scales and ratios are powers of two; returns True
+    if set."""
     types = [element_of(value) for value in (*op.operands, *op.results) if isinstance(value.type, TensorType)]
     types += [] if op.components is None else op.components.data.values()
     scales = [np.asarray(each.scales, np.float32) for each in types if isinstance(each, UniformQuantizedType)]
@@ -106,7 +107,7 @@ def _set_by_scales(op: NnOp) -> bool:
 
 
 def _set_by_targets(op: NnOp, targets: Sequence[Description]) -> bool:
-    """Let `op` rescale as the first target does that computes it; whether there is one that says how."""
+    """Sets the mode of the first target that computes `op`; returns True if it was set."""
     before, fault = op.requantize, ""
     for target in targets:
         if why_not(target, op, with_mode=False) is not None:
@@ -117,7 +118,7 @@ def _set_by_targets(op: NnOp, targets: Sequence[Description]) -> bool:
             return _set_by_scales(op)
         for text in modes:
             mode, ties = parse_requantization(text)
-            if mode is Mode.QLINEAR:  # an imported model's own arithmetic: nothing gets it that has not
+            if mode is Mode.QLINEAR:  # an imported model's own arithmetic, never set for other operations
                 if before is not None and before.mode is mode:
                     return True
                 continue

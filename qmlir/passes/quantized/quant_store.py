@@ -1,4 +1,4 @@
-"""`quant-store-constants` and `quant-store-states`: constants and states of a caller in stored integers."""
+"""`quant-store-constants` and `quant-store-states`: stores constants and states of a caller as integers."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -18,12 +18,13 @@ from qmlir.quantization.retyping import REPAIR, TRAINABLE, UNROUNDED
 from qmlir.quantization.shared_scales import StatePair, states_of
 from qmlir.specialization.inputs import function_of
 
-# `quant-store-constants`: constants that were kept as floats become stored integers.
+# `quant-store-constants`: converts constants that were kept in float to stored integers.
 
 
 @dataclass(frozen=True)
 class QuantStoreConstants(ModulePass):
-    """Quantize the constants that were kept as floats (`quant-assign-types{float_constants}`) for training or repair.
+    """Quantizes constants that were kept in float (`quant-assign-types{float_constants}`) for training or accuracy
+    recovery.
 
     Before:
 
@@ -63,12 +64,12 @@ def _casts(argument: BlockArgument) -> list[QuantizeCastOp]:
 
 
 def _stored(value: SSAValue) -> SSAValue:
-    """What is dequantized to `value`, or `value` itself."""
+    """Returns the value that is dequantized to `value`, or `value` itself."""
     return value.owner.input if isinstance(value.owner, DequantizeCastOp) else value
 
 
 def _fault(state: StatePair) -> str | None:
-    """Why one type does not do for the state where it enters and where it leaves."""
+    """Returns why a state cannot have one type at its input and its output, or `None`."""
     taken: set[Attribute] = {cast.result.type for cast in _casts(state.argument)}
     given = _stored(state.returned).type
     if (taken or {state.argument.type}) == {given}:
@@ -88,7 +89,7 @@ def _store(state: StatePair) -> None:
     for cast in casts:
         cast.result.replace_all_uses_with(argument)
         Rewriter.erase_op(cast)
-    if casts and others:  # what computes in float
+    if casts and others:  # readers in float
         dequantized = DequantizeCastOp(argument, plain)
         Rewriter.insert_op(dequantized, InsertPoint.at_start(block))
         for op, place in others:
@@ -97,11 +98,11 @@ def _store(state: StatePair) -> None:
 
 @dataclass(frozen=True)
 class QuantStoreStates(ModulePass):
-    """Let the states of a function enter and leave it as stored integers, so that a loop over calls casts nothing.
+    """Makes the states of a function enter and leave it as stored integers, so that a loop over calls casts nothing.
 
-    `states` names an input and the output that is this input of the next call, `state=next_state`; a star stands for
-    the same text on both sides, as in `past_*=present_*`. The casts at these inputs and outputs go. Where the types on
-    both sides are not equal, that is an error; `quant-assign-types` with the same `states` makes them equal.
+    `states` names an input and the output that becomes this input in the next call, `state=next_state`; a star matches
+    the same text on both sides, as in `past_*=present_*`. The casts at these inputs and outputs are removed. It is an
+    error if the types on both sides differ; `quant-assign-types` with the same `states` makes them equal.
 
     Before (run with `states="h=h_next"`):
 
@@ -127,7 +128,7 @@ class QuantStoreStates(ModulePass):
     """
 
     name = "quant-store-states"
-    # The numbers stay, but the function takes other inputs: no input is one of both modules.
+    # The values stay, but the function has other inputs: no input is valid for both modules.
     preserves: ClassVar[Preservation] = MEANING
 
     states: tuple[str, ...] = ()
