@@ -64,7 +64,7 @@ class Assignment:
     targets: Sequence[Description]
     recipe: Recipe
     remarks: dict[Operation, str] = field(default_factory=dict[Operation, str])
-    """The operations left to a later target because a rule requires what an earlier one does not support."""
+    """The operations left to a later target because a rule requires a type that an earlier one does not support."""
 
     _candidates: dict[Operation, list[Candidate]] = field(default_factory=dict[Operation, list[Candidate]])
     _sources: dict[tuple[Operation, Slot], dict[str, str]] = field(

@@ -64,8 +64,8 @@ def _point_behind(value: SSAValue) -> InsertPoint:
 
 
 def _is_between_casts(value: SSAValue, type_: UniformQuantizedType) -> bool:
-    """Returns True if `value` was dequantized from `type_`, or is only quantized to it, so that the model has the
-    casts."""
+    """Returns True if the model already has the casts: `value` was dequantized from `type_`, or is only quantized to
+    it."""
     if given_type(value) != type_:
         return False
     return isinstance(value.owner, DequantizeCastOp) or all(
@@ -138,8 +138,7 @@ def insert_casts(decisions: Decisions, *, float_constants: bool = False) -> None
 
 
 def drop_calibration(function: FuncOp) -> None:
-    """Restores the expressed type of each calibrated value, and removes the attached statistics, which have been
-    used."""
+    """Restores the expressed type of each calibrated value, and removes the attached statistics."""
     for op in function.walk():
         for name in (STATS, PARTS):
             op.attributes.pop(name, None)
@@ -166,8 +165,7 @@ def dequantized_from(value: SSAValue) -> SSAValue | None:
 
 
 def requested_type(result: SSAValue) -> UniformQuantizedType | None:
-    """Returns the type to which every user of `result` quantizes it; `None` if there are several types or other
-    uses."""
+    """Returns the type to which all users of `result` quantize it; `None` if there are several, or other uses."""
     types = {
         element_type(use.operation.result.type) if isinstance(use.operation, QuantizeCastOp) else None
         for use in result.uses
@@ -236,8 +234,10 @@ class FuseCasts(RewritePattern):
 
     @staticmethod
     def _requests(results: Sequence[SSAValue]) -> list[UniformQuantizedType | None] | None:
-        """Returns the type that the users of each float result request (`None` if unused); `None` if a result has no
-        single type."""
+        """Returns the type that the users of each float result request, `None` for an unused result.
+
+        Returns `None` if the users of a result request several types, or use it in float.
+        """
         elements: list[UniformQuantizedType | None] = []
         for result in results:
             element = requested_type(result) if is_float(result) else None

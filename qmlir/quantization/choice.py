@@ -84,8 +84,8 @@ class Choice:
     scheme: Scheme = Scheme.ASYMMETRIC
     granularity: GranularityChoice = _PER_TENSOR
     scale: str = ""
-    """For a bias: the scale of its `range`, or that of the `sum` it is added to; by default `s_x * s_w` in 32 bits,
-    else `range`."""
+    """The scale of a bias: that of its `range`, or of the `sum` it is added to. By default it is `s_x * s_w` in 32
+    bits, else `range`."""
 
     calibrator: str = BY_BITS
     calibrator_options: Mapping[str, Option] = field(default_factory=dict[str, Option])
@@ -113,8 +113,7 @@ class Choice:
 
     @property
     def has_best_scale(self) -> bool:
-        """True if the scale minimizes the error: for ternary weights without a named calibrator, and for binary
-        weights."""
+        """True if the scale minimizes the error: for binary weights, and ternary ones without a named calibrator."""
         is_ternary = self.storage == Storage.TERNARY and self.calibrator == BY_BITS and self.scheme.is_symmetric
         return self.scheme.place is None and (is_ternary or not self.storage.has_zero)
 

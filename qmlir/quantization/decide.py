@@ -51,7 +51,7 @@ from qmlir.registry import PackageError
 
 HEADROOM = 128.0
 """The factor by which the range of an inexact 32-bit sum exceeds the observed range, so that the sum does not saturate.
-It costs no precision: f32 has fewer bits than the sum."""
+The remaining 24 bits equal the precision of f32."""
 
 
 _ENOUGH_FOR_DATA = 16
@@ -75,8 +75,7 @@ def _named(value: SSAValue) -> str:
 
 @contextmanager
 def _parameters_of(op: Operation, named: str) -> Generator[None]:
-    """Reports an exception inside the `with` block as an error at `op`: no quantization parameters exist for
-    `named`."""
+    """Reports an exception inside the `with` block as an error at `op`: `named` has no quantization parameters."""
     try:
         yield
     except (ValueError, PackageError) as error:
@@ -148,8 +147,8 @@ class _Decider:
         self.not_numbers: set[SSAValue] = set()
         self.may_be_nan: Set[SSAValue] = frozenset()
         self.begun: dict[SSAValue, set[SSAValue]] = {}
-        """For each loop-carried value, the initial values with separate types: constants, and values that initialize
-        several loops."""
+        """The initial values of each loop-carried value that have separate types: constants, and those of several
+        loops."""
         self.group_types: dict[SSAValue, UniformQuantizedType] = {}
         self.steps = RoleParts(())
         self.accumulators = Accumulators(self.decisions, self.groups, self.quantized, self.unrounded)
@@ -212,8 +211,7 @@ class _Decider:
     # operand has the type of the clamp's result instead, it saturates at the limits of the clamp, and all codes are
     # used.
     def _limits_storage(self, op: Quantizable, operand: SSAValue) -> bool:
-        """Returns True if `operand` may have the type of the clamped result of `op`, that is, if no target needs it
-        wider."""
+        """Returns True if `operand` may have the type of the clamped result of `op`: no target needs it wider."""
         owner = operand.owner
         if not self.assignment.targets or not isinstance(owner, Operation) or owner not in self.quantized:
             return True
@@ -270,8 +268,7 @@ class _Decider:
         return None
 
     def _has_range(self, value: SSAValue, op: Operation | None = None) -> bool:
-        """Returns True if `value` has an observed range, or one that follows from `op` or from its quantized
-        producer."""
+        """Returns True if `value` has an observed range, or one that follows from `op` or its quantized producer."""
         if observed(value) is not None or given_type(value) is not None:
             return True
         owner = value.owner if op is None else op
@@ -288,7 +285,7 @@ class _Decider:
     # Types
 
     def _choice(self, op: Operation, slot: Slot, others: Iterable[Accepted | None] = ()) -> Choice:
-        """Returns how the value in `slot` of `op` is quantized, by the rules and its target; `others` are accepted
+        """Returns how the value in `slot` of `op` is quantized, by rules and target; `others` are accepted
         elsewhere."""
         choice = self.assignment.settled(op, slot, self.recipe.choice(op, slot), others)
         if not choice.storage.has_zero and slot is not Slot.WEIGHT:
@@ -298,8 +295,7 @@ class _Decider:
         return choice
 
     def _accepted_around(self, members: Iterable[SSAValue], place: Operation) -> Iterator[Accepted | None]:
-        """Yields the types that targets accept at the producers and users of `members` other than `place`; `members`
-        share one type."""
+        """Yields the types that targets accept for `members` at producers and users other than `place`."""
         for member in members:
             owner = member.owner
             if isinstance(owner, Quantizable) and owner in self.quantized and owner is not place:
@@ -347,7 +343,7 @@ class _Decider:
         return not (self.residual.isdisjoint(members) and self.uneven.isdisjoint(members))
 
     def _narrow(self, op: Quantizable, place: int) -> None:
-        """Makes `op` read a residual stream, or an uneven value, in the type of its own slot if that has fewer bits."""
+        """Makes `op` read a residual stream, or an uneven value, in the type of its slot if that has fewer bits."""
         value, choice = op.operands[place], self._choice(op, Slot.INPUT)
         seen = observed(value)
         if seen is None or (
@@ -458,8 +454,10 @@ class _Decider:
         why: Reason,
         floor: float = -math.inf,
     ) -> UniformQuantizedType:
-        """Returns the type with one scale for the union of the ranges in `seen`, cut off below `floor`; each entry is
-        named for messages."""
+        """Returns the type with one scale for the union of the ranges in `seen`, cut off below `floor`.
+
+        Each entry of `seen` has a name for messages.
+        """
         assert why.choice is not None
         ranges: list[ObservedRange] = []
         for named, each in seen:
@@ -534,8 +532,7 @@ class _Decider:
         return type_
 
     def _table_type(self, op: Quantizable, place: int, array: Array) -> UniformQuantizedType | None:
-        """Returns the type of an embedding table if it has fewer bits than the gathered rows; `None` for other
-        tables."""
+        """Returns the type of an embedding table if it has fewer bits than the gathered rows, else `None`."""
         if op not in self.recipe.known["embedding"] or not np.isfinite(array).all():
             return None
         choice, (moved,) = self._choice(op, Slot.WEIGHT), op.results

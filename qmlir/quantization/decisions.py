@@ -65,8 +65,8 @@ class Decisions:
     """The reason of each type, by the value, or by its user and its index there."""
 
     idle_tables: dict[Operation, int] = field(default_factory=dict[Operation, int])
-    """The readers of embedding tables that have the type of the gathered rows, of this number of bits, despite rules
-    for tables."""
+    """The readers of embedding tables that have the type of the gathered rows despite rules for tables, with its
+    bits."""
 
     without_blocks: dict[Operation, tuple[int, int]] = field(default_factory=dict[Operation, tuple[int, int]])
     """The operations with per-channel instead of block-wise weights: the reduction size and the block size."""
@@ -145,8 +145,7 @@ def refusals(decisions: Decisions) -> dict[Operation, str]:
 
 @dataclass
 class Accumulators:
-    """The sums of a function whose operations in `quantized` get quantized types, as far as these are in
-    `decisions`."""
+    """The sums of a function whose operations in `quantized` get quantized types, as far as `decisions` has them."""
 
     decisions: Decisions
     groups: Groups
@@ -218,8 +217,7 @@ class Accumulators:
         return self._sums[op]
 
     def product_type(self, op: Quantizable) -> UniformQuantizedType | None:
-        """Returns the type of the sums of products of `op`; `None` if it is not a contraction, or has block-wise
-        weights."""
+        """Returns the type of the sums of products of `op`; `None` for block-wise weights, and other operations."""
         weight, data = place_of(op, Slot.WEIGHT), place_of(op, Slot.INPUT)
         slots = op.quantization_slots()
         if weight is None or data is None or slots.weight_channel_axis is None:

@@ -13,8 +13,8 @@ The loss of an operation is predicted from the recorded statistics. Rounding to 
 square `s^2 / 12`, and constants scale it, element by element. It is compared with the variation of the value next to
 the contractions, not with its power: a mean that a constant adds is no signal.
 
-The branches of an `scf.if` are part of the function: their results are outputs if the result of the `scf.if` is one. A
-value is also an output if operations that only decide by it, such as a comparison or an ArgMax, read it.
+The branches of an `scf.if` are part of the function: their results are outputs if the result of the `scf.if` is one.
+Readers that only decide by a value, such as a comparison or an ArgMax, do not keep it from being an output.
 """
 
 import math
@@ -47,8 +47,7 @@ _AMPLIFIED = 6.0
 """The least number of decibels that the weights must cost an input to be the cause; equal columns cost none."""
 
 _OTHER_UNIT = 1e-3
-"""A channel whose weights have less than this fraction of the mean square of all is treated as having a different
-unit."""
+"""A channel whose weights have less than this fraction of the mean square of all counts as one of a different unit."""
 
 _LEAST_LEVELS = 256
 """The least number of levels for which loss is predicted: a request for fewer than 8 bits accepts the loss."""
@@ -168,8 +167,7 @@ class _Reader:
         return (reach / max(choice.storage.levels - 1, _LEAST_LEVELS - 1)) ** 2 / 12
 
     def _variation(self, value: SSAValue) -> F64:
-        """Returns the mean square of the variation of each element of `value`, scaled by the constants that produce
-        it."""
+        """Returns the mean square of the variation of each element of `value`, scaled by its constants."""
         scaled: list[tuple[SSAValue, F64]] = []
         while (
             value not in self._variations and isinstance(op := value.owner, Operation) and isinstance(op, Quantizable)
@@ -190,8 +188,7 @@ class _Reader:
 
     @staticmethod
     def _shares_of_channels(op: Quantizable) -> F64 | None:
-        """Returns the variation of a contraction's channels relative to their mean, 1 for channels in the usual
-        unit."""
+        """Returns the variation of a contraction's channels relative to their mean, 1 for those in the usual unit."""
         slots, weights = op.quantization_slots(), None
         for place, slot in slots_of(op).items():
             weights = constant_array(op.operands[place]) if slot is Slot.WEIGHT else weights
@@ -262,8 +259,7 @@ class _Reader:
         return found
 
     def _is_read(self, op: Operation, losing: dict[Operation, str], known: dict[Operation, bool]) -> bool:
-        """Returns True if an operation in `losing` reads a result of `op`, with moves allowed; `known` caches
-        results."""
+        """Returns True if an operation in `losing` reads a result of `op`, moved or not; `known` caches results."""
         if op not in known:
             users = {use.operation for result in op.results for use in result.uses}
             known[op] = any(
@@ -351,8 +347,7 @@ class _Reader:
     # As for depthwise convolutions: a contraction of few large and many small weights averages nothing out. The weights
     # differ as much as the columns, so they also need more bits.
     def _lost_by_weights(self, op: MatMulOp, noises: dict[SSAValue, F64]) -> tuple[float, float] | None:
-        """Returns the SQNR of the result of `op` in 8 and in 16 bits, if 8 bits of its weights and of an input lose too
-        much.
+        """Returns the SQNR of the result of `op` in 8 and in 16 bits, if 8 bits of weights and input lose too much.
 
         Returns `None` if the SQNR in 8 bits is at least `ENOUGH`, or not far below that of the input itself.
         """
@@ -386,8 +381,7 @@ class _Reader:
         return _decibels(reached) if _decibels(rounded) - _decibels(reached) > WORTH else math.inf
 
     def _propagated(self, op: Quantizable, result: SSAValue, noises: dict[SSAValue, F64]) -> F64:
-        """Returns the mean square of the rounding noise in each element of `result`, from this and all earlier
-        roundings."""
+        """Returns the mean square of the rounding noise in each element of `result`, from all roundings up to it."""
         computed = computed_operands(op)
         if _is_transparent(op):
             joined = self._noise(result) if len(computed) > 1 else 0.0

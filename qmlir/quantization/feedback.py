@@ -207,8 +207,7 @@ def _weights(op: Operation) -> SSAValue | None:
 
 
 def _sharing_weights(function: FuncOp) -> list[list[Operation]]:
-    """Returns the contractions outside of regions grouped by equal weights, in program order; groups of fewer than
-    `_STEPS` are dropped."""
+    """Returns the contractions outside of regions, in groups of at least `_STEPS` with equal weights, in order."""
     by_value: dict[tuple[Hashable, SSAValue], list[Operation]] = defaultdict(list)
     for op in function.body.block.ops:
         if (weights := _weights(op)) is not None:

@@ -38,8 +38,7 @@ from qmlir.quantization.profiles.statistics import observed
 from qmlir.quantization.retyping import is_f32, slots_of
 
 FAR = 4.0
-"""An element of a mask is a fill if its magnitude is more than this factor times the largest other one: 8 bits lose 8
-dB there."""
+"""The factor by which a fill exceeds the largest other element of a mask: 8 bits lose 8 dB there."""
 
 FAR_REPEATED = 16.0
 """This factor for one of many distinct elements that several positions share, and for the gap in a histogram."""
@@ -96,7 +95,7 @@ def _split(numbers: Iterable[float], others: float, far: float) -> Fill | None:
 
 
 def _occupied(seen: Statistics) -> F64:
-    """Returns the element of each occupied bin that is the farthest from 0; for the bins at 0, which count as one, the
+    """Returns the element of each occupied bin that is farthest from 0; the bins at 0 count as one, with their
     width."""
     edges, occupied = seen.histogram.edges, np.flatnonzero(seen.histogram.counts)
     low, high = edges[occupied], edges[occupied + 1]
@@ -118,9 +117,9 @@ def _ends(seen: Statistics) -> tuple[float, ...] | None:
 
 
 def _few_of(array: Array) -> tuple[float, ...] | None:
-    """Returns the distinct finite elements of a constant, or `None` if there are none or many.
+    """Returns the distinct finite elements of a constant; `None` if there are none, or more than a few.
 
-    The bias of a few channels counts as many.
+    The bias of a few channels is excluded: its elements are mostly distinct.
     """
     if np.unique(array.reshape(-1)[: 4 * _FEW]).size > _FEW:
         return None
@@ -135,8 +134,7 @@ class Fills:
     function: FuncOp
     of: dict[SSAValue, Fill] = field(default_factory=dict[SSAValue, Fill], init=False)
     reasons: dict[Operation, str] = field(default_factory=dict[Operation, str], init=False)
-    """The operations that hold a value with a fill, or only compute such a mask, with the reason why they stay in
-    float."""
+    """The operations that hold a value with a fill, or only compute such a mask, with why they stay in float."""
 
     _numbers: dict[SSAValue, tuple[float, ...] | None] = field(
         default_factory=dict[SSAValue, "tuple[float, ...] | None"], init=False
@@ -256,8 +254,7 @@ class Fills:
     # --- Where fills come from ----------------------------------------------------------------------------------------
 
     def _begun(self, given: Sequence[HandedOn]) -> Fill | None:
-        """Returns the fill of a constant that initializes a loop or is yielded by a branch alongside computed
-        values."""
+        """Returns the fill of a constant that initializes a loop, or that a branch yields alongside computed values."""
         masks = [number for each in given for number in self.numbers(each.given) or ()]
         near = [self._near(each.given, masks) for each in given if self.numbers(each.given) is None]
         return _split(masks, max(near, default=0.0), FAR)
@@ -299,8 +296,7 @@ class Fills:
         return None
 
     def _added(self, value: SSAValue, mask: SSAValue) -> Fill | None:
-        """Returns the fill that `mask` adds to some elements of `value`; a number added to all of them only shifts
-        them."""
+        """Returns the fill that `mask` adds to some elements of `value`; adding it to all would only shift them."""
         few, others = self.numbers(mask), self._reach(value)
         if self.numbers(value) is not None or not others:
             return None

@@ -165,8 +165,7 @@ def _is_minus_infinity(condition: SSAValue) -> SSAValue | None:
 def _is_all_masked(
     condition: SSAValue, softmax: SoftmaxOp, masked: Collection[SSAValue], keeps: Collection[SSAValue | None]
 ) -> bool:
-    """Returns True if a condition holds exactly for rows whose elements are all minus infinity, so that the guard is
-    redundant."""
+    """Returns True if a condition holds exactly for rows that are all minus infinity, so the guard is redundant."""
     op = giver(condition)
     if isinstance(op, CastOp):  # all(x == -inf)
         reduced, value = giver(op.input), None

@@ -51,14 +51,14 @@ from qmlir.quantization.profiles.statistics import observed
 from qmlir.text.elements import dense_dtype
 
 NEGLIGIBLE = 2.0**-24
-"""Masked elements are 0 to f32 if all masked elements of a row together have at most this probability: half a unit in
-the last place of 1."""
+"""The largest total probability of a row's masked elements for which they are 0 to f32: half a unit in the last place
+of 1."""
 
 WEAKEST = math.log(NEGLIGIBLE)
 """A value with nonzero elements above this is data, such as a positional bias, not a mask."""
 
 _UNSEEN = -64.0
-"""The bound below which an element masks if no masking element was observed above it; half of it is the threshold."""
+"""The bound that is assumed if all observed masking elements are smaller; elements up to half the bound mask."""
 
 SURE = -1e4
 """The largest fill that masks if the range of the scores is unknown: no exporter writes a weaker one."""
@@ -73,13 +73,12 @@ _MOVED = (ReshapeOp, TransposeOp, AxesOp, SliceOp, ExpandOp, TileOp, GatherOp)
 """Operations that move a mask as they move data; the data is the first operand."""
 
 _RESHAPED = (ReshapeOp, TransposeOp, AxesOp)
-"""Operations allowed between the addition of a mask and the softmax: they keep the elements of the scores one to
-one."""
+"""Operations allowed between the addition of a mask and the softmax: they keep scores one to one."""
 
 
 @dataclass(frozen=True)
 class ScoreMask:
-    """A mask of scores."""
+    """A mask of scores, with its effect."""
 
     keep: SSAValue
     """Where elements take part, of type i1."""
@@ -162,7 +161,7 @@ class MaskReader:
         return self._add(AndOp(left, right))
 
     def _above(self, value: SSAValue, number: float) -> SSAValue:
-        """`value > number`."""
+        """Returns the condition `value > number`."""
         element = plain_type(element_of(value))
         dtype = dense_dtype(element)
         assert dtype is not None
@@ -224,8 +223,10 @@ class MaskReader:
     # --- Values that are 0 or 1 ---------------------------------------------------------------------------------------
 
     def _bits(self, value: SSAValue) -> SSAValue | None:
-        """Returns a condition that holds where `value` is 1, if all elements are 0 or 1, by its producers or its
-        statistics."""
+        """Returns a condition that holds where `value` is 1, if all elements are 0 or 1.
+
+        This follows from the producers of the value, or from its statistics.
+        """
         array, op = self._array(value), giver(value)
         if array is not None:
             return self._constant((array == 1).astype(np.int8), i1) if np.isin(array, (0, 1)).all() else None
@@ -310,8 +311,7 @@ class MaskReader:
         return float((sign * array).max())
 
     def _choices(self, op: WhereOp, sign: int) -> Iterator[tuple[SSAValue, SSAValue, float]]:
-        """Yields, for each branch of a `where` that masks: the condition to take part, the other branch, and the
-        fill."""
+        """Yields, for each branch of a `where` that masks: the keep condition, the other branch, and the fill."""
         if (fill := self._fill(op.rhs, sign)) is not None:
             yield op.condition, op.lhs, fill
         if (fill := self._fill(op.lhs, sign)) is not None:
@@ -474,8 +474,10 @@ class MaskReader:
         return sum(each[0] for each in ranges if each), sum(each[1] for each in ranges if each)
 
     def spread_of(self, terms: Sequence[SSAValue]) -> float | None:
-        """Returns an upper bound of a masked score, before its mask, minus the largest score that takes part; `None` if
-        unknown."""
+        """Returns a bound of the difference of a masked score, before its mask, and the largest score that takes part.
+
+        Returns `None` if the range of a term is unknown.
+        """
         ranges = [_range(each) for each in terms]
         if any(each is None for each in ranges):
             return None

@@ -108,8 +108,7 @@ def _refusal(domain: Domain, type_: UniformQuantizedType, low: float, high: floa
 def within_domains(
     value: SSAValue, type_: UniformQuantizedType, decisions: Decisions, quantized: Container[Operation]
 ) -> UniformQuantizedType:
-    """Returns `type_`, that of the group of `value`, with limits for which all users of the group are defined
-    everywhere.
+    """Returns `type_`, that of the group of `value`, with limits inside the domains of all users of the group.
 
     Users without such limits are recorded in `decisions`. A type from the model is left unchanged.
     """
@@ -183,8 +182,7 @@ FLAT_BITS = 8
 
 
 def flat_below(members: Iterable[SSAValue], quantized: Container[Operation], recipe: Recipe) -> float:
-    """Returns the number below which all users of `members` return 0, so that their shared type needs no codes
-    there."""
+    """Returns the number below which all users of `members` return 0: their type needs no codes there."""
     values = list(members)
     users = {use.operation for value in values for use in value.uses} - {value.owner for value in values}
 

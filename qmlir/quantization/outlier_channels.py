@@ -45,8 +45,7 @@ def weights_of(op: Operation) -> npt.NDArray[np.float32] | None:
 
 
 def with_weights(op: MatMulOp, weights: Array) -> ConstantOp:
-    """Returns a constant with the new `weights`, `[columns, channels]`, for `op`, with the provenance of the old
-    one."""
+    """Returns a constant with new `weights`, `[columns, channels]`, for `op`, with the provenance of the old one."""
     stored = np.ascontiguousarray(weights.T if op.is_rhs_transposed else weights, np.float32)
     return constant_like(op.rhs, stored)
 

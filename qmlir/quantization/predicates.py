@@ -100,12 +100,14 @@ def _adds_up(value: SSAValue) -> bool:
 # bands of a mel spectrum, nothing cancels, so their operands need the precision of their results.
 
 _LINEAR = (AddOp, SubOp, MaxOp, ClipOp, ReluOp, ReduceSumOp, ReduceMeanOp)
-"""Operations whose result changes in proportion to their operands."""
+"""Operations whose result needs the same absolute precision as their operands."""
 
 
 def read_by_roots(function: FuncOp) -> Set[Operation]:
-    """Returns the operations that compute operands of roots and logarithms, from contractions on, and roots used as
-    divisors."""
+    """Returns the operations that compute operands of roots and logarithms, and roots used as divisors.
+
+    The search goes back to contractions.
+    """
     roots = [op for op in function.walk() if isinstance(op, SqrtOp | LogOp)]
     found: set[Operation] = {op for op in roots if isinstance(op, SqrtOp) and any(_divides(op.result))}
     todo: list[SSAValue] = [op.input for op in roots]
@@ -271,8 +273,10 @@ def makers(values: Iterable[SSAValue]) -> set[Operation]:
 
 
 def _is_uneven(op: Quantizable, values: list[SSAValue]) -> bool:
-    """Returns True if the ranges of `values`, which `op` moves, differ by more than `LARGEST` and none is a
-    constant."""
+    """Returns True if the ranges of `values`, which `op` moves, differ by more than `LARGEST`.
+
+    Returns False if an operand is constant.
+    """
     if any(is_f32(operand) and constant_array(operand) is not None for operand in op.operands):
         return False
     sizes = [max(ends[1], 0.0) - min(ends[0], 0.0) for value in values if (ends := observed_range(value))]
@@ -281,8 +285,8 @@ def _is_uneven(op: Quantizable, values: list[SSAValue]) -> bool:
 
 
 def _levels_parts(op: MulOp, joined: SSAValue) -> bool:
-    """Returns True if the constant of `op` scales parts of `joined` to similar magnitudes, one of which is far smaller
-    than the whole."""
+    """Returns True if the constant of `op` equalizes the parts of `joined`, and one part is far smaller than the
+    whole."""
     if not isinstance(join := joined.owner, ConcatOp) or observed_range(joined) is None:
         return False
     factors = next(array for value in op.operands if (array := constant_array(value)) is not None)
@@ -302,8 +306,7 @@ def _levels_parts(op: MulOp, joined: SSAValue) -> bool:
 
 
 def _leaves(value: SSAValue, axis: int) -> Iterator[tuple[int, float]]:
-    """Yields the size along `axis` and the range of each part from which `value` was joined, directly or in several
-    steps."""
+    """Yields the size along `axis` and the range of each part from which `value` was joined, possibly in steps."""
     open_ = [value]
     while open_:
         part = open_.pop()
@@ -389,8 +392,7 @@ def _is_faint(op: Quantizable) -> bool:
 
 
 def faint_results(function: FuncOp) -> set[Operation]:
-    """Returns the operations of `function` whose results have an SQNR below 30 dB in 8 bits, by the recorded
-    statistics."""
+    """Returns the operations of `function` whose results have a recorded SQNR below 30 dB in 8 bits."""
     return {op for op in function.walk() if isinstance(op, Quantizable) and op.results and _is_faint(op)}
 
 
@@ -416,8 +418,7 @@ def _is_depthwise(op: ConvOp) -> bool:
 
 
 def amplifying(function: FuncOp) -> Set[Operation]:
-    """Returns the depthwise convolutions of `function` whose results are less than 30 dB above the rounding of their
-    data."""
+    """Returns the depthwise convolutions whose results are less than 30 dB above the rounding of their data."""
     return {op for op in function.walk() if isinstance(op, ConvOp) and _amplifies(op)}
 
 
@@ -434,8 +435,10 @@ def _amplifies(op: ConvOp) -> bool:
 
 
 def amplified_results(function: FuncOp) -> Set[Operation]:
-    """Returns the operations that compute the data of such convolutions, from contractions on: elementwise, with one
-    computed operand."""
+    """Returns the operations that compute the data of `amplifying` convolutions, from contractions on.
+
+    Operations after the contractions are elementwise, with one computed operand.
+    """
     found: set[Operation] = set()
     todo: list[SSAValue] = [op.operands[0] for op in amplifying(function)]
     while todo:

@@ -205,8 +205,7 @@ def _takes(accepted: Accepted, type_: UniformQuantizedType) -> bool:
 
 
 def _moved(type_: UniformQuantizedType, storage: Storage, shift: int) -> UniformQuantizedType | None:
-    """Returns the type with the numbers of `type_`, stored as integers larger by `shift`; `None` if one does not
-    fit."""
+    """Returns the type with the numbers of `type_`, stored larger by `shift`; `None` if one does not fit."""
     low, high = type_.storage_min + shift, type_.storage_max + shift
     if low < storage.minimum or high > storage.maximum or type_.granularity is Granularity.BLOCK:
         return None
@@ -280,8 +279,7 @@ class Refit(RewritePattern):
         types: dict[int, UniformQuantizedType | None],
         wanted: Sequence[UniformQuantizedType | None],
     ) -> list[Operation] | None:
-        """Returns the rescales of operands, then the operation on types of `support`; `None` if there are no such
-        types."""
+        """Returns the rescales of operands, then the operation on types of `support`; `None` if no types fit."""
         slots, operands = slots_of(op), list(op.operands)
         casts: dict[tuple[SSAValue, UniformQuantizedType], QuantizeCastOp] = {}
         results = [self._fitted(type_, support.slot(Slot.OUTPUT)) for type_ in wanted]
@@ -532,8 +530,7 @@ class NarrowLimited(RewritePattern):
 
 
 def _contains(wide: UniformQuantizedType, narrow: UniformQuantizedType) -> bool:
-    """Returns True if `wide` represents every number of `narrow`, both have one scale, and neither is an
-    accumulator."""
+    """Returns True if `wide` represents every number of `narrow`, and both are one-scale types but no accumulators."""
     if {wide.granularity, narrow.granularity} != {Granularity.TENSOR} or wide.expressed != narrow.expressed:
         return False
     if wide.scale != narrow.scale or not _is_exact_inside(wide) or narrow.bits == STORAGE.bits:

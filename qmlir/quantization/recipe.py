@@ -173,11 +173,11 @@ WIDE_BY_DEFAULT = (
   `feedback`);
 - values found by `predicates`: residual streams, which accumulate over all layers; probabilities that 8 bits lose;
   scores that a softmax reads in coarse steps; operands of roots and logarithms (their squares have 32 bits); outputs of
-  the model that use a part of their fixed range; concatenations of large and small parts; results of depthwise
-  convolutions;
+  the model that use a part of their fixed range; concatenations of large and small parts; data of depthwise
+  convolutions that amplify its rounding;
 - operations next to inputs and outputs that lose too much in 8 bits, if they cannot stay in float (see `edges`).
 
-Other contractions with weights keep their defaults.
+Contractions with weights are not widened.
 """
 
 
@@ -237,8 +237,7 @@ class Recipe:
         return choice
 
     def wish(self, op: Operation, slot: Slot) -> Choice:
-        """Returns the same as `choice` without marking rules as used, for a value whose type another operation
-        decides."""
+        """Returns the same as `choice` without marking rules as used, if another operation decides the type."""
         choice = DEFAULTS[slot]
         for _, rule in self._matching(op, slot):
             choice = replace(choice, **rule.settings)
@@ -250,8 +249,7 @@ class Recipe:
         return {name: rule.name or rule.sources.get(name, "") for _, rule in matching for name in rule.settings}
 
     def asked(self, op: Operation, slot: Slot) -> dict[str, tuple[Any, str]]:
-        """Returns the value and source of each field that rules or options set for `slot` of `op`, without built-in
-        rules."""
+        """Returns the value and source of each field that rules or options set for `slot` of `op`; no built-in ones."""
         said: dict[str, tuple[Any, str]] = {}
         for _, rule in self._matching(op, slot):
             if not rule.yields:
@@ -280,8 +278,7 @@ class Recipe:
         return {name for _, rule in self._matching(op, slot) if rule.yields for name in rule.settings}
 
     def widened(self, op: Operation, slot: Slot) -> str:
-        """Returns the subject of the built-in rule that decides the storage of `slot` of `op`; empty if another rule
-        does."""
+        """Returns the subject of the built-in rule that decides the storage of `slot` of `op`, or an empty string."""
         source = self.sources(op, slot).get("storage", "")
         return source.removeprefix(_BUILT_IN) if source.startswith(_BUILT_IN) and source != FOR_TABLES else ""
 
@@ -408,8 +405,7 @@ def _described(table: Mapping[str, Any], place: int) -> str:
 
 
 def read_rules(source: RecipeSource) -> list[Rule]:
-    """Returns the rules of a recipe, none without a recipe. Raises `DiagnosticError` if it cannot be read or has
-    unknown keys."""
+    """Returns the rules of a recipe, none without a recipe. Raises `DiagnosticError` for an invalid one."""
     recipe = RecipeText.of(source)
     if recipe is None:
         return []

@@ -69,8 +69,8 @@ _READERS: Mapping[str, Callable[[str], str]] = {
 
 
 def spelled(field: str, text: str) -> str:
-    """Returns `text` as the `field` of a rule spells it: `i8` for the storage `QInt8`, `min_max` for the calibrator
-    `MinMax`."""
+    """Returns `text` as the `field` of a rule spells it: the storage `QInt8` is `i8`, the calibrator `MinMax`
+    `min_max`."""
     return _READERS[field](text) if field in _READERS else text
 
 
@@ -147,8 +147,7 @@ def meant(field: str, value: Any, example: str) -> Any:
 
 
 def setting_hint(name: str, value: Any, known: Sequence[str], written: Callable[[str, str], str]) -> str:
-    """Returns the end of a message: what to write instead of a setting that is not `known`. `written` formats a
-    setting.
+    """Returns the end of a message about an unknown setting: what to write instead. `written` formats a setting.
 
     The hint is empty for a `value` of `False` that disables a feature which is off by default here.
     """
@@ -169,11 +168,10 @@ RuleTable: TypeAlias = Mapping[str, Any]
 _HEAD = "[[rule]]"
 
 EFFORT = "effort"
-"""The one key of a recipe besides its rules and version: the accuracy recovery effort, as `quantize --effort`."""
+"""The one key of a recipe at its top, except for the version: the accuracy recovery effort, as `quantize --effort`."""
 
 VERSION_KEY, VERSION = "version", 1
-"""The version key at the top of a recipe that qmlir writes, and its value. A recipe without it may have the keys of
-0.1."""
+"""The version key at the top of a recipe that qmlir writes, and its value. Without it, keys of 0.1 are accepted."""
 
 _VERSION_LINE = re.compile(rf"^{VERSION_KEY}\s*=.*\n", re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""Coverage: what a quantized module computes in integers, what it leaves in float, and why."""
+"""Coverage: the operations that a quantized module computes in integers or in float, and why."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
@@ -44,8 +44,7 @@ DYNAMIC = FloatCause.DYNAMIC_SCALE.reason()
 
 
 def read_exactly(function: FuncOp) -> Set[Operation]:
-    """Returns the operations, except for contractions, whose results only reach such readers, directly or
-    indirectly."""
+    """Returns the operations, except for contractions, whose results reach only such readers."""
     found = set[Operation]()
     for op in reversed(list(function.walk())):
         if not isinstance(op, Quantizable) or isinstance(op, MultipliesAndAdds) or _is_reader(op):
@@ -299,7 +298,7 @@ class WidenedValues:
     """The subject of the rule, such as `residual streams`."""
 
     bits: int
-    """Number of bits."""
+    """Number of bits of these values."""
 
     values: int
     """Number of values with these bits."""
@@ -331,7 +330,7 @@ def _element(value: SSAValue) -> Attribute | None:
 
 
 def element_text(element: Attribute) -> str:
-    """Returns the element type of a value as in tables: `i8` for stored integers of 8 bits, `f32` for a profiled
+    """Returns the element type of a value as tables show it: `i8` for stored 8-bit integers, `f32` for a profiled
     float."""
     if isinstance(element, UniformQuantizedType):
         return f"{'i' if element.is_signed else 'u'}{element.bits}"

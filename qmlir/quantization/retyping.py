@@ -19,8 +19,7 @@ KEEP_FLOAT = "nn.keep_float"
 
 
 TRAINABLE = "nn.trainable"
-"""The attribute on a trainable float constant, which stays a constant when it is quantized, or on a trainable
-argument."""
+"""The attribute on a trainable float constant, which stays one when it is quantized, or on a trainable argument."""
 
 UNROUNDED = "quant.unrounded"
 """The attribute on a float constant whose codes were chosen: its floats before that."""

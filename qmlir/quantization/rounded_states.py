@@ -1,5 +1,4 @@
-"""Rounded states: a separate part for the hidden state as the contractions of a recurrent layer read it, if a rule
-types it.
+"""Rounded states: a part that rounds the hidden state of a recurrent layer for its contractions, if a rule types it.
 
 With this part, a state can have 16 bits and be rounded to 8 where it is multiplied by 8-bit weights. Without such a
 rule, the contractions read the state directly. In float the part is the identity, so a profile does not need it: its
@@ -39,8 +38,7 @@ def _is_part(op: object, name: str) -> bool:
 
 
 def _rounding(product: Operation) -> tuple[Origin, ...]:
-    """Returns the origins of the part that rounds the state for `product`: `backward/hidden/rounded` in that
-    direction."""
+    """Returns the origins of the part that rounds the state for `product`, such as `backward/hidden/rounded`."""
     outer = (origin.role.split("/")[:-2] for origin in origins_of(product))
     return tuple(
         Origin(origin.name, origin.op_type, "/".join((*prefix, ROUNDED)))
@@ -60,8 +58,7 @@ def _products_of_states(function: FuncOp) -> Iterator[MatMulOp]:
 
 
 def round_states(function: FuncOp, recipe: Recipe) -> None:
-    """Inserts the part between each state and its contractions, if a rule of `recipe` names it with a type other than
-    the state's."""
+    """Inserts the part between each state and its contractions, if a rule names it with another type."""
     roundings: dict[tuple[Origin, ...], dict[SSAValue, list[MatMulOp]]] = {}
     for product in _products_of_states(function):
         roundings.setdefault(_rounding(product), {}).setdefault(product.lhs, []).append(product)
@@ -134,8 +131,7 @@ def _give_range(parts: Sequence[ClipOp]) -> None:
 
 
 def _together(known: Collection[StatsAttr]) -> StatsAttr | Statistics:
-    """Returns the merged statistics; if there are several, such as of a state and its initial value, without batch
-    averages."""
+    """Returns the merged statistics; those of several values have no batch averages."""
     if len(known) == 1:
         return next(iter(known))
     none = Statistics().axis_minima

@@ -113,7 +113,7 @@ class QuantizeSettings(TypedDict, total=False):
         int,
         SettingRow("accumulator width of 8-bit contractions: 16 (for AVX2 without VNNI) or 32", "32", "N"),
     ]
-    """With 16, weights are rounded so that no sum of `accumulator_pairs` pairs of products overflows
+    """With 16, weights are rounded so that no sum of `accumulator_pairs` product pairs overflows
     (`quant-shorten-sums`)."""
 
     accumulator_pairs: Annotated[
@@ -142,8 +142,7 @@ def setting_rows() -> Mapping[str, SettingRow]:
 
 
 def understood(settings: QuantizeSettings) -> dict[str, Any]:
-    """Returns `settings` as fields of `QuantizeOptions`, with translated values, and with `exclude` as rules of the
-    recipe.
+    """Returns `settings` as fields of `QuantizeOptions`, with translated values and `exclude` as rules of the recipe.
 
     Raises `TypeError` for an unknown name, and `DiagnosticError` for a value of the wrong type and for a recipe that
     cannot be read.
@@ -185,8 +184,7 @@ def _states_in(given: Any) -> tuple[str, ...]:
 
 
 def _no_setting(function: str, name: str, value: Any, known: Sequence[str]) -> TypeError:
-    """Returns the error for a setting that `function` does not have, with a hint that shows `value` in the spelling
-    here."""
+    """Returns the error for a setting that `function` does not have, with `value` translated for the hint."""
 
     def written(of: str, example: str) -> str:
         return f"{of}={meant(setting_rows()[of].field, value, example)!r}"
@@ -216,10 +214,9 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def tells_settings(**words: str) -> Callable[[_Function], _Function]:
-    """Returns a decorator that adds all settings to the signature and docstring of a function with `**settings`, for
-    `help`.
+    """Returns a decorator that adds all settings to a function's signature and docstring, for `help`.
 
-    The decorated function raises `TypeError` for an unknown keyword, with the nearest name. `words` replace long
+    The function takes `**settings`. An unknown keyword raises `TypeError` with the nearest name. `words` replace long
     annotations in the signature.
     """
 

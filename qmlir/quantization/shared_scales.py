@@ -151,8 +151,7 @@ class Groups:
         return 10 * math.log10(ratio / (1 + 1 / ratio)) > WORTH
 
     def _is_only_read_by(self, value: SSAValue, op: Operation, *, of_kept: bool = False) -> bool:
-        """Returns True if `op` is the only user of the group of `value`, except for operations that move one member to
-        another.
+        """Returns True if `op` is the only user of the group of `value`, apart from moves inside the group.
 
         With `of_kept`, only users of members that are not limited count.
         """
@@ -224,7 +223,7 @@ class StatePair:
 
     @property
     def returned(self) -> SSAValue:
-        """The returned value."""
+        """The value that `end` returns as the next state."""
         return self.end.operands[self.place]
 
 
@@ -283,8 +282,7 @@ class RoleParts:
                 self._parts[role_of(op)].append(op)
 
     def join(self, groups: Groups) -> None:
-        """Makes each part of a layer share one type in all steps, also if only the last step shares it with other
-        values.
+        """Makes each part of a layer share one type in all steps, also if only the last step shares it with others.
 
         This includes an initial state, which the first step reads instead of the previous state, unless it initializes
         several states.

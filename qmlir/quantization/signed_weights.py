@@ -43,8 +43,7 @@ def without_zero(array: Array, type_: UniformQuantizedType) -> Array:
 
 
 def signed_constant(constant: ConstantOp, type_: UniformQuantizedType) -> Sequence[Operation]:
-    """Returns a constant with the signs of `constant`, which may have readers in another type, and its cast to
-    `type_`."""
+    """Returns a constant with the signs of `constant`, which may have other readers, and its cast to `type_`."""
     held = ConstantOp.of(without_zero(constant.array, type_), TensorType(f32, shape_of(constant.result)))
     held.attributes.update(constant.attributes)
     held.attributes[UNROUNDED] = constant.value

@@ -14,8 +14,7 @@ from qmlir.dialects.quant.types import UniformFloatType
 
 
 def stored_float(op: Operation) -> UniformFloatType | None:
-    """Returns the type of a constant stored in low-precision floats that `op` dequantizes; `None` for any other
-    operation."""
+    """Returns the type of a constant in low-precision floats that `op` dequantizes; `None` for other operations."""
     if not isinstance(op, DequantizeCastOp) or not isinstance(op.input.owner, ConstantOp):
         return None
     found = element_type(op.input.type)
@@ -23,8 +22,7 @@ def stored_float(op: Operation) -> UniformFloatType | None:
 
 
 def quantized_anew(module: ModuleOp) -> Mapping[str, int]:
-    """Returns the number of constants in each format whose elements no 8-bit integers represent, by the name of the
-    format."""
+    """Returns the number of constants in each format that 8-bit integers cannot represent, by format name."""
     found = (stored_float(op) for op in module.walk())
     counts = Counter(str(each.storage) for each in found if each is not None and same_integers(each) is None)
     return dict(sorted(counts.items()))

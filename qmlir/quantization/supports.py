@@ -96,8 +96,7 @@ def _result_slots(op: Operation, support: Support, element: Attribute) -> Iterat
 
 
 def _in_one_of(support: Support, slots: Iterable[Slot], element: Attribute) -> str | None:
-    """Returns why none of `slots` accepts a value of this element type; `None` if one does. The last slot is the usual
-    one."""
+    """Returns why none of `slots`, the usual one last, accepts a value of this element type; `None` if one does."""
     nearest: _Fault | None = None
     for slot in slots:
         fault = _wrong(support.slot(slot), element, slot)
@@ -201,8 +200,7 @@ def _elements(types: Sequence[Attribute]) -> list[Attribute]:
 
 
 def mode_text(op: Operation) -> str | None:
-    """Returns the requantization mode of `op`, as descriptions write it; `None` if it does not rescale exact
-    integers."""
+    """Returns the requantization mode of `op` as descriptions write it; `None` if it rescales no exact integers."""
     if not isinstance(op, NnOp) or not may_requantize(op):
         return None
     attribute = op.requantize
@@ -219,8 +217,7 @@ def _wrong_mode(target: Description, support: Support, op: Operation) -> str | N
 
 
 def inexpressible(target: Description, support: Support, op: Operation) -> str | None:
-    """Returns why no requantization mode of `target` can express the scales of `op`; `None` if `op` was set to one that
-    does."""
+    """Returns why no requantization mode of `target` can express the scales of `op`; `None` if one was set."""
     if not isinstance(op, NnOp) or not may_requantize(op):
         return None
     modes = [parse_requantization(text) for text in target.modes(support)]
@@ -269,8 +266,7 @@ def targets_around(op: Operation) -> tuple[Description, ...]:
 
 
 def may_be_computed(op: Operation, made: Operation) -> bool:
-    """Returns True if a target of `op`'s module computes `made`, which replaces `op`, or if the module has no
-    targets."""
+    """Returns True if a target of `op`'s module computes `made`, which replaces `op`, or without targets."""
     targets = targets_around(op)
     return not targets or first_target(targets, made, with_mode=False) is not None
 

@@ -53,8 +53,7 @@ def type_from_range(low: float, high: float, choice: Choice) -> UniformQuantized
 
 
 def fixed_type(fixed: FixedRange, choice: Choice) -> UniformQuantizedType:
-    """Returns the type of a result with a fixed range: `2^bits` steps over the range, so a scale of 1/256 for an 8-bit
-    sigmoid.
+    """Returns the type of a result with a fixed range: `2^bits` steps over it, so 1/256 for an 8-bit sigmoid.
 
     A symmetric scheme first makes the range symmetric, so that the zero point is the usual one. A scheme that defines
     its own grids also does so here.
@@ -106,8 +105,7 @@ def _sum_axis(array: npt.NDArray[np.float32], axis: int) -> int:
 def undivided_sum(
     array: npt.NDArray[np.float32], choice: Choice, axis: int | None, sum_axis: int | None = None
 ) -> int | None:
-    """Returns the reduction size if the block size of `choice` does not divide it; `None` if it does, or without
-    blocks."""
+    """Returns the reduction size if the block size of `choice` does not divide it, else `None`."""
     if axis is None or not choice.granularity.block:
         return None
     size = array.shape[_sum_axis(array, axis) if sum_axis is None else sum_axis]
@@ -137,8 +135,7 @@ def _ranges(rows: npt.NDArray[np.float32], choice: Choice) -> tuple[F64, F64]:
 # A block has few elements and few steps: one large weight makes the steps of all others coarse. Clamping it a little
 # costs less.
 def _of_least_error(rows: F64, low: F64, high: F64, choice: Choice) -> tuple[F64, F64]:
-    """Returns the range of each row, with both ends shrunk by the same factor, that minimizes the squared error of its
-    weights."""
+    """Returns the range of each row, shrunk by the factor that minimizes the squared error of its weights."""
     grid, best = grid_of(choice), np.full(len(rows), np.inf)
     found = low.copy(), high.copy()
     for fraction in np.linspace(1.0, 0.6, 17):
@@ -223,8 +220,10 @@ def with_scales(
 
 
 def no_finer(type_: UniformQuantizedType, exact: UniformQuantizedType) -> UniformQuantizedType:
-    """Returns `type_`, the type of rounded sums, with the scales of `exact` if its own step is finer: sums are
-    multiples of those."""
+    """Returns `type_`, that of rounded sums, with the scales of `exact` if its step is finer than those.
+
+    All sums are multiples of the scales of `exact`.
+    """
     if type_.granularity is not Granularity.TENSOR or type_.zero_points.any() or np.any(exact.scales < type_.scales):
         return type_
     if exact.granularity is Granularity.TENSOR:
@@ -235,8 +234,7 @@ def no_finer(type_: UniformQuantizedType, exact: UniformQuantizedType) -> Unifor
 def product_type(
     data: UniformQuantizedType, weight: UniformQuantizedType, result_axis: int | None, repeats: int = 1
 ) -> UniformQuantizedType | None:
-    """Returns the type of exact sums of products: i32, zero point 0, scale `f32(s_x * s_w)`; `None` for block-wise
-    weights.
+    """Returns the type of exact sums of products: i32, zero point 0, scale `f32(s_x * s_w)`; `None` for blocks.
 
     The channels of the weights are those of the result, `repeats` times one after the other.
     """
@@ -254,7 +252,7 @@ def reach(type_: UniformQuantizedType) -> int:
 
 
 def weights_reach(array: Array, type_: UniformQuantizedType, axis: int) -> int:
-    """Returns the largest sum of `|q - z|` over the weights of a channel; times the reach of the data, it bounds every
+    """Returns the largest sum of `|q - z|` over the weights of a channel. Times the reach of the data, it bounds every
     sum."""
     others = tuple(place for place in range(array.ndim) if place != axis)
     zero_points = type_.zero_points
@@ -292,8 +290,7 @@ def _rebound(term: SumBound, target: UniformQuantizedType) -> float:
 def addend_type(
     array: Array, other: UniformQuantizedType, rank: int, storage: Storage = STORAGE
 ) -> UniformQuantizedType | None:
-    """Returns the type in which a constant is added as integers to a sum of type `other`; `None` if it does not fit
-    `storage`.
+    """Returns the type in which a constant is added to a sum of type `other`; `None` if it does not fit `storage`.
 
     `rank` is that of the sum; the two broadcast from their last axes on.
     """

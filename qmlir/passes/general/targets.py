@@ -20,8 +20,8 @@ class QuantSetTarget(ModulePass):
 
     No other pass looks targets up by name: the others use the descriptions, which the text of a module contains.
     `nn-decompose` keeps the composites that the targets keep, `quant-assign-types` chooses types that they support,
-    `nn-raise` raises what they want raised, `quant-set-requantize` uses their modes, and partitioning assigns each
-    operation to the first target that computes it. Edited targets in a file are kept as edited.
+    `nn-raise` raises the composites that they want raised, `quant-set-requantize` uses their modes, and partitioning
+    assigns each operation to the first target that computes it. Edited targets in a file are kept as edited.
 
     Before (run with `targets=cpu`):
 

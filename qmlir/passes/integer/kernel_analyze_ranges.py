@@ -114,13 +114,13 @@ class KernelAnalyzeRanges(ModulePass):
     Intervals propagate forward from the types of arguments, from constants and from limits, through bodies, loops and
     movement. Sums are bounded channel by channel from constant weights. Remarks report for each contraction of
     integers:
+
     - the range of the sums, and of the sums with the addends of the epilogue;
     - if the epilogue may wrap;
     - if f32 represents every integer converted to it, so that a requantization rounds the real product once;
     - if the operands fit pairs of 16 bits;
     - if the operands of Winograd's F(2, 3) also fit, with the input grown 2 times and the weights 3 times along each
       axis, and the scaled sums fit 32 bits.
-
 
     Before:
 

@@ -45,7 +45,8 @@ def _interval(value: SSAValue, depth: int) -> Interval:
         return constant_interval(op)
     if isinstance(op, RequantizeOp):
         return wrapped_interval(Interval(*op.limits), _bits(value))
-    # A float converted to a narrow integer keeps the range of its type: later passes match it.
+    # A float converted to a narrow integer counts as any integer of that width, so that the width is kept: later passes
+    # match it.
     if op is None or not depth or op.dialect_name() != "arith" or isinstance(op, arith.FPToSIOp | arith.FPToUIOp):
         return range_of_type(value.type)
     found = transfer(op, [_interval(operand, depth - 1) for operand in op.operands])

@@ -67,7 +67,6 @@ class CalibInsertObservers(ModulePass):
     elementwise results between two of these. A value that was dequantized, or is quantized to one type, has its
     parameters already and is not observed. `observers` names observers of packages, which record additional data.
 
-
     Before:
 
     ```mlir

@@ -57,10 +57,9 @@ class NnSplitColumns(TakesRecipe):
     scale gives the others few codes. The operations in between compute each column independently, so the columns can be
     split: the channels of the first product, and the terms of the second one, which becomes the sum of two. Each part
     has its own scales. The `columns` that are computed separately, one vector of them, cost next to nothing. If the
-    weights of the second product have one scale per block, their number is rounded up to whole blocks. The profile
+    weights of the second product have one scale per block, `columns` is rounded up to whole blocks. The profile
     holds the ranges of columns. Values with a calibrator other than `min_max` in the options, which are those of
     `quant-assign-types`, are left unchanged, and so are modules that name targets.
-
 
     ```mlir
     !x = !quant.calibrated<f32<-2.0:2.0>>

@@ -106,7 +106,6 @@ class NnContractIntegers(ModulePass):
     After `nn-gradient`, the forward pass of training computes like the quantized module that it becomes, and keeps the
     values that the backward pass reads.
 
-
     Before:
 
     ```mlir

@@ -39,8 +39,7 @@ from qmlir.quantization.profiles.keys import functions_of, is_constant
 STATS = "calib.stats"
 
 PARTS = "calib.parts"
-"""The attribute with the statistics of a composite's parts by role, for a composite that stays whole until its length
-is known."""
+"""The statistics of a composite's parts by role, for a composite that stays whole until its length is known."""
 
 _SMALLEST: Mapping[type[Attribute], float] = {Float16Type: 2.0**-24, BFloat16Type: 2.0**-133, Float64Type: 2.0**-1074}
 
@@ -175,8 +174,7 @@ def _values_of(function: FuncOp) -> Iterator[SSAValue]:
 
 
 def _own_constants(module: ModuleOp) -> None:
-    """Gives each loop a separate copy of its initial constant, so that loops which share a constant can have different
-    ranges."""
+    """Gives each loop its copy of a shared initial constant, so that the loops can have different ranges."""
     for each in [each for op in module.walk() for each in handed_on(op)]:
         owner = each.given.owner
         if isinstance(owner, Operation) and is_constant(owner) and not each.given.has_one_use():
@@ -224,8 +222,7 @@ def tied_statistics(module: ModuleOp, entries: Mapping[SSAValue, Statistics]) ->
 
 
 def set_ranges(module: ModuleOp, entries: Mapping[SSAValue, tuple[float, float]]) -> None:
-    """Gives each value with an entry, and the values tied to it by calls, branches and loops, the calibrated type of
-    the range.
+    """Sets the calibrated type of each value with an entry, and of the values that control flow and calls tie to it.
 
     The range includes the constants among these values.
     """

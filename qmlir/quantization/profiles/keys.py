@@ -140,8 +140,10 @@ def uses_behind_observers(value: SSAValue) -> Iterator[Use]:
 
 
 def operations_of(function: FuncOp) -> Iterator[Operation]:
-    """Yields the operations of a function that produce values, without observers and calls (the callee has the
-    values)."""
+    """Yields the operations of a function that produce values, without observers and calls.
+
+    The values of a call belong to its callee.
+    """
     return (op for op in function.body.walk() if not isinstance(op, ObserveOp | CallOp))
 
 
@@ -178,8 +180,7 @@ def _bases(function: FuncOp, prefix: str) -> dict[Operation, str]:
 
 
 def _is_of_import(op: Operation) -> bool:
-    """Returns True if an operation is a whole node, or one that an importer made from it; parts of composites have
-    roles."""
+    """Returns True if an operation is a whole node, or one that an importer made from it; parts have roles."""
     origins = origins_of(op)
     return bool(origins) and not any(origin.role for origin in origins)
 
@@ -214,8 +215,7 @@ def keyed_values(module: ModuleOp) -> list[KeyedValue]:
 
 
 def _parts_decide(op: Operation) -> TypeGuard[NnOp]:
-    """Returns True if `op` is a float composite of dynamic or large length, which stays whole and is quantized by its
-    parts."""
+    """Returns True if `op` is a float composite that stays whole for its length and is quantized by its parts."""
     if not isinstance(op, NnOp) or op.components is None or not is_float(op.results[0]):
         return False
     parts = Parts(op, may_be_excerpt=True)
@@ -251,8 +251,7 @@ def has_range(part: Operation) -> bool:
 
 
 def tensor_of(keyed: KeyedValue) -> str:
-    """Returns the name of a value in the model, the port for an argument; empty for a part without a tensor in the
-    model."""
+    """Returns the name of a value in the model, the port for an argument; empty for a part without a tensor."""
     owner, value = keyed.owner, keyed.value
     if isinstance(owner, FuncOp):
         return inputs_of(owner)[cast(BlockArgument, value).index].name
