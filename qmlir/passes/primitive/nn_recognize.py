@@ -39,6 +39,8 @@ class NnRecognize(ModulePass):
     are kept. A batch norm after a convolution or a fully connected layer is folded into its weights (`canonicalize`).
     If it is not, a remark gives the reason.
 
+    Before (run with `keep=softmax`):
+
     ```mlir
     func.func @main(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
       %0 = nn.exp %x : tensor<2x4xf32> {origin = "exp"}

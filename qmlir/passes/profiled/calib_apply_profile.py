@@ -66,6 +66,8 @@ class CalibApplyProfile(TakesValues):
 
     A range of one number is widened to 0, as every quantizer does; the statistics keep the observed range.
 
+    Before (run with `profile="tests/filecheck/passes/profiled/Inputs/relu.json"`):
+
     ```mlir
     func.func @main(%x: tensor<1x4xf32> {nn.name = "x"}) -> tensor<1x4xf32> {
       %0 = nn.relu %x : tensor<1x4xf32> {origin = "relu1"}

@@ -61,6 +61,8 @@ class NnSplitColumns(TakesRecipe):
     holds the ranges of columns. Values with a calibrator other than `min_max` in the options, which are those of
     `quant-assign-types`, are left unchanged, and so are modules that name targets.
 
+    Before (run with `columns=1`):
+
     ```mlir
     !x = !quant.calibrated<f32<-2.0:2.0>>
     !h = !quant.calibrated<f32<0.0:64.0>>

@@ -92,6 +92,8 @@ class QuantAssignTypes(QuantInsertCasts):
     its parts, which is the same at every length, and stays whole. If its steps cannot have the same types, a layer of
     known length is replaced by the parts of all of its steps, and one of dynamic length stays in float.
 
+    Before (run with `activations=u8 scheme=asymmetric_pow2`):
+
     ```mlir
     func.func @main(%x: tensor<2x!quant.calibrated<f32<-1.0:1.0>>>) -> tensor<2x!quant.calibrated<f32<0.0:1.0>>> {
       %0 = nn.sigmoid %x
