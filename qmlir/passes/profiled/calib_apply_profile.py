@@ -58,11 +58,11 @@ class CalibApplyProfile(TakesValues):
 
     A profile entry that matches no value, a value without an entry and a profile of another model are reported in one
     error that lists all of them. With `allow_partial`, or for a profile of no samples, it is a warning; a sum without
-    an entry then gets the range of the value after its bias. The batch size of the model does not matter. Values that
-    calls pass on share the range of both sides. A value without elements in any sample, such as the cache of a first
-    step, gets the range of the values that an operation joins with it or moves to it, if any. A composite that stays
-    whole until its length is known stores the ranges of its parts in its `components`, and their statistics in
-    `calib.parts`.
+    an entry then gets the range that follows from the value after its bias. The batch size of the model does not
+    matter. Values that calls pass on share the range of both sides. A value without elements in any sample, such as the
+    cache of a first step, gets the range of the values that an operation joins with it or moves to it, if any. A
+    composite that stays whole until its length is known stores the ranges of its parts in its `components`, and their
+    statistics in `calib.parts`.
 
     A range of one number is widened to 0, as every quantizer does; the statistics keep the observed range.
 
