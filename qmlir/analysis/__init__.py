@@ -1,6 +1,6 @@
-"""What passes ask of a module: ranges and magnitudes of values, readings of regions, float operations left.
+"""Analyses of modules for passes: ranges of values, operands of structured operations, remaining float operations.
 
-What schedules ask of kernels is loaded when they ask: who only wants to know of instruction sets has no kernels.
+The analyses that schedules use are imported lazily: code that only reads instruction sets must not load the kernels.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Ranges of contractions: sums by channel, packed pairs, 16-bit accumulators, and Winograd's transforms."""
+"""Ranges of contractions: accumulators per channel, packed pairs, 16-bit accumulators and Winograd transforms."""
 
 import math
 from dataclasses import dataclass
@@ -25,21 +25,22 @@ from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.text.elements import integers_of
 
 LARGEST_INPUT = 255
-"""What is read of the data at most: bytes without a sign."""
+"""The largest data element: data are unsigned bytes."""
 
 NEIGHBOURS = 2
-"""The products that one instruction adds."""
+"""The number of adjacent products that one instruction adds."""
 
 REACH = integer_limits(16)[1] // LARGEST_INPUT
-"""What the weights of one sign in a sum may add up to: 128, as 255 * 128 is 32640, and 255 * 129 is 32895."""
+"""The largest sum of weights of one sign in a 16-bit sum: 128, as 255 * 128 is 32640 and 255 * 129 is 32895."""
 
-# Products of a matrix whose terms are cut into blocks, each with scales of its own.
+# Matmuls with block-wise scales: the reduction axis is divided into blocks, and each block has its own scales.
 
 
 def summed_over_blocks(op: ContractionOp) -> GenericOp | None:
-    """What adds up the products of a matrix by blocks of terms, each block in f32 by a constant scale for each channel.
+    """Returns the operation that sums a block-wise scaled matmul over its blocks; `None` if `op` isn't such a matmul.
 
-    These are `[blocks, M, N]`, of constant weights; they are added in ascending order from 0.
+    `op` computes `[blocks, M, N]` from constant weights, scaled in f32 by a constant for each block and channel. The
+    returned operation adds the blocks in ascending order, starting from 0.
     """
     if not isinstance(op, MatMulOp) or op.result is None or len(shaped(op.target)[0]) != 3:
         return None
@@ -63,7 +64,7 @@ def summed_over_blocks(op: ContractionOp) -> GenericOp | None:
 
 
 def _is_scaled_by_block(op: MatMulOp) -> bool:
-    """Whether the region is `scale * f32(sum)`, by a constant for each block and channel."""
+    """Returns True if the region is `scale * f32(sum)`, with a constant for each block and channel."""
     block = op.body.block
     first, second, last = (*block.ops, None, None, None)[:3]
     if not isinstance(first, SIToFPOp) or not isinstance(second, MulfOp) or not isinstance(last, YieldOp):
@@ -81,7 +82,7 @@ def _is_scaled_by_block(op: MatMulOp) -> bool:
 
 
 def _is_zero(value: SSAValue) -> bool:
-    """Whether a tensor is filled with 0, which has no sign."""
+    """Returns True if a tensor is filled with +0.0."""
     fill = value.owner
     number = fill.inputs[0].owner if isinstance(fill, FillOp) else None
     if not isinstance(number, ConstantOp) or not isinstance(number.value, FloatAttr):
@@ -89,15 +90,14 @@ def _is_zero(value: SSAValue) -> bool:
     return math.copysign(1.0, number.value.value.data) > 0 and not number.value.value.data
 
 
-# Bounds of contractions: of their sums by channel, of the operands of packed pairs, of those of Winograd's
-# transforms.
+# Bounds of the sums of a contraction per channel, of the operands of packed pairs, and of Winograd transforms.
 #
-# The bounds of sums are tight where every element of `x` may be any number of its interval: the largest sum takes
-# the largest element where the weight is positive, the smallest where it is negative.
+# The bounds of sums are tight if each element of `x` can independently be any number of its interval: the largest sum
+# has the largest element at each positive weight, and the smallest element at each negative one.
 
 
 def elements_of_constant(value: SSAValue) -> Array | None:
-    """The elements of a constant tensor."""
+    """Returns the elements of a constant tensor, or `None` if the tensor is not constant."""
     return constant_elements(value.owner.value) if isinstance(value.owner, ConstantOp) else None
 
 
@@ -117,7 +117,7 @@ def _centred(interval: Interval, value: SSAValue, zero_points: Interval, *, is_u
 
 
 def centred_input(op: ContractionOp, x: Interval) -> Interval | None:
-    """What `x - z_x` may be, for elements in an interval; `None` of floats."""
+    """Returns the range of `x - z_x` if the elements of the data are in `x`, or `None` for floats."""
     zero = op.input_zero_point.value.data
     return _centred(x.whole, op.x, Interval(zero, zero), is_unsigned=op.input_unsigned is not None)
 
@@ -131,7 +131,7 @@ def _zero_points(op: ContractionOp) -> Interval:
 
 
 def known_weights(op: ContractionOp) -> Array | None:
-    """Constant weights without their zero points, as they lie in memory; `None` where they are computed."""
+    """Returns constant weights minus their zero points, in the layout in memory; `None` if they are computed."""
     known, bits = elements_of_constant(op.w), _bits(op.w)
     if known is None or bits is None or (bits == 64 and op.weight_unsigned is not None):
         return None
@@ -149,7 +149,7 @@ def known_weights(op: ContractionOp) -> Array | None:
 
 
 def centred_weights(op: ContractionOp, w: Interval) -> Interval | None:
-    """What `w - z_w` may be; `None` of floats."""
+    """Returns the range of `w - z_w`, or `None` for floats."""
     known = known_weights(op)
     if known is not None and known.dtype != object:
         found = range_of_array(known)
@@ -158,7 +158,7 @@ def centred_weights(op: ContractionOp, w: Interval) -> Interval | None:
 
 
 def sum_interval(op: ContractionOp, x: Interval, w: Interval) -> Interval | None:
-    """What the sums may be, an array of bounds by output channel where the weights are constants; `None` of floats."""
+    """Returns the range of the sums, per output channel if the weights are constant; `None` for floats."""
     left = centred_input(op, x)
     if left is None or _bits(op.w) is None:
         return None
@@ -166,9 +166,9 @@ def sum_interval(op: ContractionOp, x: Interval, w: Interval) -> Interval | None
 
 
 def _sums(op: ContractionOp, left: Interval, w: Interval, parts: int = 1) -> Interval:
-    """The sums of elements of `x` in the interval `left`, or all of those of so many runs of channels each."""
+    """Returns the range of the sums of data in `left`, or of the sums of each of `parts` runs of channels."""
     if isinstance(op, WinogradOp):
-        # Whatever they are, after the shift.
+        # The sums may be any 32-bit numbers before the shift.
         shift, own = op.form.shift_of_sums, op.part_count
         return Interval(own * (-(1 << 31) >> shift), own * ((1 << 31) - 1 >> shift))
     known = known_weights(op)
@@ -176,18 +176,18 @@ def _sums(op: ContractionOp, left: Interval, w: Interval, parts: int = 1) -> Int
         right = centred_weights(op, w)
         assert right is not None
         return times(times(left, right), Interval(op.terms() // parts, op.terms() // parts))
-    if parts > 1:  # each as if it were one of several batches of weights
+    if parts > 1:  # treat each run as a batch of weights
         known = np.stack(np.split(known, parts, axis=-1))
     axes = tuple(range(1 + (parts > 1), known.ndim)) if isinstance(op, ConvOp) else (-1,)
     low, high = limits_of_sums(known, axes, (left.low, left.high))
-    if low.ndim > 1:  # batches of weights: a channel has the bound of all of them
+    if low.ndim > 1:  # the bound of a channel covers all batches of weights
         batches = tuple(range(low.ndim - 1))
         low, high = low.min(axis=batches), high.max(axis=batches)
     return Interval(low, high)
 
 
 def channel_interval(op: EpilogueOp, value: SSAValue, map_: AffineMap, whole: Interval) -> Interval:
-    """An epilogue operand: constants that have an element for each channel have bounds for each, too."""
+    """Returns the range of an epilogue operand: per channel for a constant with one element a channel, else `whole`."""
     last = AffineDimExpr(len(shaped(op.target)[0]) - 1)
     known = elements_of_constant(value)
     if known is None or known.dtype.kind not in "iu" or map_.results != (last,):
@@ -201,7 +201,7 @@ def channel_interval(op: EpilogueOp, value: SSAValue, map_: AffineMap, whole: In
 
 @dataclass(frozen=True)
 class Winograd:
-    """What one of Winograd's algorithms computes with along each axis: 2^shift times the sums are what 32 bits hold."""
+    """The bounds of a Winograd algorithm along `axes` axes: its transformed operands and its scaled 32-bit sums."""
 
     form: Algorithm
     axes: int
@@ -212,14 +212,14 @@ class Winograd:
     """Transformed `w - z_w`."""
 
     sums: Interval
-    """The true sums times a power of two, once an odd factor is divided off; what is between wraps and unwraps."""
+    """The true sums times a power of two, after the odd factor is divided off. Intermediate overflow cancels out."""
 
     parts: int = 1
-    """The runs of channels whose sums these are."""
+    """The number of runs of channels that are summed separately."""
 
     @property
     def name(self) -> str:
-        """F(2x2, 3x3) and so on."""
+        """The usual name of the algorithm, such as `F(2x2, 3x3)`."""
         return self.form.title(self.axes)
 
     def __str__(self) -> str:
@@ -228,7 +228,7 @@ class Winograd:
 
     @property
     def fits(self) -> bool:
-        """Whether 16 bits hold both operands, and 32 the scaled sums."""
+        """Whether both operands fit 16 bits and the scaled sums fit 32 bits."""
         narrow = all(each.within(-(1 << 15), (1 << 15) - 1) for each in (self.input, self.weights))
         return narrow and self.sums.within(-(1 << 31), (1 << 31) - 1)
 
@@ -236,10 +236,11 @@ class Winograd:
 def winograd(
     op: ContractionOp, x: Interval, w: Interval, *, form: Algorithm = F2, with_zero_point: bool = False, parts: int = 1
 ) -> Winograd | None:
-    """The bounds of an algorithm, where the operation is a convolution of 3 taps along each axis, without gaps.
+    """Returns the bounds of a Winograd algorithm for a convolution of 3 taps per axis, with strides and dilations of 1.
 
-    `parts` runs of its channels are summed by themselves, so it is their sums that have to fit. With `with_zero_point`
-    they are also those of `x` as it is read, for loops that correct the sums afterwards.
+    Returns `None` for any other operation. Each of `parts` runs of channels is summed separately, so only the sums of a
+    run have to fit. With `with_zero_point`, the bounds also hold for `x` without its zero point subtracted, for loops
+    that correct the sums afterwards.
     """
     if not isinstance(op, ConvOp) or op.group_count != 1:
         return None
@@ -263,9 +264,10 @@ def winograd(
 
 
 def _transformed(matrix: Matrix, elements: Interval, axes: int) -> Interval:
-    """The bounds of tiles transformed by `matrix` along each axis, from those of their elements.
+    """Returns the range of tiles transformed by `matrix` along each axis, given the range of their elements.
 
-    A row adds some elements and takes others off: along several axes these numbers multiply, as signs do.
+    A row of the matrix adds some elements and subtracts others. Over several axes, the coefficients are the products
+    of those of the rows, so their counts by sign multiply like signs.
     """
     own = {(sum(max(each, 0) for each in row), sum(max(-each, 0) for each in row)) for row in matrix}
     counts = {(1, 0)}
@@ -286,17 +288,17 @@ def _exact_transform(matrix: Matrix, weights: Array, axes: int) -> Interval:
     return range_of_array(moved) if moved.dtype != object else Interval(moved.min(), moved.max())
 
 
-# Whether sums of some products of bytes fit 16 bits: by the constant weights, in the order in which they are packed.
+# Sums of products of bytes that fit 16 bits, decided from the constant weights in their packed order.
 #
-# One instruction (`vpmaddubsw`) multiplies bytes without a sign by bytes with one and adds neighbours to 16 bits,
-# where it saturates. With `x` from 0 to 255 a sum is largest where `x` is 255 at every positive weight and 0 at
-# every negative one. So it never saturates, whatever `x` is, if the positive weights of each sum add up to at most
-# 128 (255 * 128 is 32640) and the negative ones to at least -128. Of all 65,536 pairs of weights 75% are such. Of
-# some steps that are added before they are widened every partial sum fits, too: it has fewer weights.
+# `vpmaddubsw` multiplies unsigned bytes by signed bytes and adds adjacent products to 16 bits, saturating. With `x` in
+# 0 to 255, a sum is largest if `x` is 255 at every positive weight and 0 at every negative one. So it never saturates,
+# whatever `x` is, if the positive weights of each sum add up to at most 128 (255 * 128 is 32640) and the negative ones
+# to at least -128. This holds for 75% of all 65,536 pairs of weights. If several steps are added before they are
+# widened, each partial sum also fits, because it has fewer weights.
 
 
 def runs_of(op: ContractionOp) -> WeightLayout | None:
-    """How the weights of `op` are packed, as far as no register decides; `None` where an algorithm changes them."""
+    """Returns the packed layout of the weights of `op`, without register blocking; `None` if they are transformed."""
     layout = LayoutAttr.of("u8s8_short", 1, 1)
     match op:
         case ConvOp():
@@ -309,10 +311,10 @@ def runs_of(op: ContractionOp) -> WeightLayout | None:
 
 
 def largest_sums(weights: Array, group: int, steps: int) -> tuple[int, int]:
-    """The smallest and the largest sum of the weights of one sign in 16 bits, of runs of terms `[…, run]`.
+    """Returns the smallest sum of negative weights and the largest sum of positive ones in any 16-bit sum.
 
-    A step has `group` terms, whose neighbours are one sum; `steps` steps are added, and what is left at the end of a
-    run.
+    `weights` are runs of terms, `[..., run]`. Each step reads `group` terms and adds adjacent pairs; `steps` steps, or
+    the remaining ones at the end of a run, are added in 16 bits.
     """
     terms = weights.shape[-1]
     border = [(0, 0)] * (weights.ndim - 1) + [(0, -terms % (group * steps))]
@@ -322,13 +324,13 @@ def largest_sums(weights: Array, group: int, steps: int) -> tuple[int, int]:
 
 
 def _added(runs: Array) -> Array:
-    """The sums of neighbours of all steps, `[runs, neighbours]`: slices are faster than a sum over short axes."""
+    """Returns the sums of adjacent weights over all steps. Slices are faster than `sum` over short axes."""
     pairs = runs[..., 0] + runs[..., 1]
     return sum((pairs[:, step] for step in range(1, pairs.shape[1])), pairs[:, 0])
 
 
 def short_sums(op: ContractionOp, variant: Variant) -> tuple[int, int] | None:
-    """The `largest_sums` of the constant weights of `op` in the steps of `variant`; `None` where there are none."""
+    """Returns the `largest_sums` of the constant weights of `op` with `variant`; `None` if they are not constant."""
     layout, known = runs_of(op), known_weights(op)
     if layout is None or known is None or layout.fault or not known.size:
         return None
@@ -336,6 +338,6 @@ def short_sums(op: ContractionOp, variant: Variant) -> tuple[int, int] | None:
 
 
 def fit_short_sums(op: ContractionOp, variant: Variant) -> bool:
-    """Whether 16 bits hold the sums of `short_steps` steps of `variant`, by constant weights."""
+    """Returns True if the sums of `short_steps` steps of `variant` fit 16 bits, given the constant weights of `op`."""
     found = short_sums(op, variant)
     return found is not None and found[0] >= -REACH and found[1] <= REACH

@@ -1,8 +1,8 @@
-"""Which lanes of a vector are observed: they reach memory, a scalar, or another block.
+"""Demanded lanes: the lanes of a vector that reach memory, a scalar or another block.
 
-A row that is not a whole number of vectors ends in a partial one. Behind its end a load gives 0, whatever the elements
-of the row exclude: a quotient there may be NaN, which is not an integer. Compiled code computes such lanes and stores
-none of them. They are poison as LLVM has it, and harm nothing unless they are observed.
+A row whose length isn't a multiple of the vector length ends in a partial vector. A load returns 0 in its excess lanes,
+even if no element of the row can be 0: a quotient there may be NaN, which has no integer value. Compiled code computes
+these lanes and never stores them. Like poison in LLVM, they are harmless unless they are observed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,26 +22,26 @@ from qmlir.dialects.simd.memory import StorePartialOp
 Lanes = npt.NDArray[np.bool_]
 
 _DIALECTS = frozenset({"arith", "math"})
-"""All of their operations compute lane by lane."""
+"""Dialects in which all operations are lane-wise."""
 _OPERATIONS = (FMAOp, CompareOp, ConvertOp, RoundToIntOp, SelectOp)
-"""These do, too, where no lane is divided (`bitcast`)."""
+"""Further lane-wise operations, as long as they keep the number of lanes (a `bitcast` may not)."""
 
 
 def _lanes(value: SSAValue) -> int | None:
-    """The number of lanes of a vector of one axis, `None` for anything else."""
+    """Returns the number of lanes of a 1-D vector, or `None` for any other type."""
     type_ = as_vector(value.type)
     return type_.get_shape()[0] if type_ is not None and type_.get_num_dims() == 1 else None
 
 
 def _is_lanewise(op: Operation) -> bool:
-    """Whether each lane of the one result comes from that lane of the operands, vectors of one axis."""
+    """Returns True if each lane of the only result depends on the same lane of the operands, all 1-D vectors."""
     sizes = {_lanes(value) for value in (*op.operands, *op.results)}
     is_known = op.dialect_name() in _DIALECTS or isinstance(op, _OPERATIONS)
     return is_known and len(op.results) == 1 and len(sizes) == 1 and None not in sizes
 
 
 def _observed_by(user: Operation, place: int, known: Mapping[SSAValue, Lanes]) -> Lanes | bool:
-    """The lanes of the operand at `place` that `user` observes, or makes observed ones of."""
+    """Returns the lanes of the operand at `place` that `user` observes or passes on to observed lanes."""
     match user:
         case StorePartialOp():
             count = ConstantLike.get_constant_value(user.count)
@@ -54,7 +54,7 @@ def _observed_by(user: Operation, place: int, known: Mapping[SSAValue, Lanes]) -
 
 
 def _from(op: Operation) -> Iterator[Operation]:
-    """`op` and what follows in its block."""
+    """Yields `op` and the operations after it in its block."""
     each: Operation | None = op
     while each is not None:
         yield each
@@ -62,7 +62,7 @@ def _from(op: Operation) -> Iterator[Operation]:
 
 
 def _observed_lanes(op: Operation, block: Block) -> Lanes:
-    """The lanes of the result of `op` that are observed: from the end of its block back to it."""
+    """Returns the observed lanes of the result of `op`, by a backward walk from the end of its block."""
     known: dict[SSAValue, Lanes] = {}
     for each in reversed(list(_from(op))):
         for value in each.results:
@@ -76,9 +76,9 @@ def _observed_lanes(op: Operation, block: Block) -> Lanes:
 
 
 def with_observed_lanes(op: Operation, operands: Sequence[Any]) -> list[Any] | None:
-    """`operands` with what an observed lane has in the others, where these cannot change what the run gives.
+    """Returns `operands` with the lanes that are not observed replaced by an observed lane.
 
-    `None` where every lane is observed, or none.
+    Returns `None` if `op` isn't lane-wise, if all of its lanes are observed, or if none is.
     """
     if op.parent is None or not _is_lanewise(op):
         return None

@@ -1,9 +1,8 @@
-"""What a body computes of integers by way of floats, back to integers: the operations between, and their function.
+"""Float chains: the float operations of a body between integer inputs and an integer result, as one function.
 
-A chain ends in an integer: a float that is converted, or a requantization by floats. It begins with the integers that
-are converted to floats, its leaves, and with constants, numbers or tensors that have one element for each place along
-one iterator (a channel). Whatever a leaf is, the chain is a function of them alone, which NumPy evaluates by the
-meanings of its operations.
+A chain ends in a conversion to integer or a requantization in floats. Its inputs are integers that are converted to
+floats (the leaves) and constants: scalars, or tensors with one element per channel along one iterator. The result
+depends on the leaves only, so NumPy can evaluate the chain for every value of a leaf.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,10 +29,10 @@ _STEPS = (
     arith.SIToFPOp, arith.MulfOp, arith.AddfOp, arith.SubfOp, arith.DivfOp, arith.NegfOp, arith.MaximumfOp,
     arith.MinimumfOp, arith.ExtFOp, arith.TruncFOp, math.RoundEvenOp, math.FmaOp,
 )  # fmt: skip
-"""What stands between the leaves and the end."""
+"""Operations that may be inside a chain."""
 
 _RISING = (arith.SIToFPOp, arith.ExtFOp, arith.TruncFOp, math.RoundEvenOp, arith.FPToSIOp)
-"""Operations of one operand whose results never fall where it grows."""
+"""Unary operations that are monotonically nondecreasing."""
 
 Ends = arith.FPToSIOp | RequantizeOp
 Direction = npt.NDArray[np.int64]
@@ -41,24 +40,24 @@ Direction = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class FloatChain:
-    """The operations from integers to an integer, the last one of which ends it."""
+    """A function from integers to an integer, computed in floats by `operations`; the last of these is `end`."""
 
     end: Ends
     operations: Sequence[Operation]
     leaves: Sequence[SSAValue]
     parameters: Mapping[SSAValue, Array]
-    """Constants from outside the chain, `[channels]` or without axes."""
+    """Constants that the chain reads, of shape `[channels]` or scalar."""
 
     axis: int | None
     """The iterator along which parameters differ."""
 
     @property
     def channels(self) -> int:
-        """How many places there are along the axis."""
+        """The number of channels along the axis; 1 if all parameters are scalars."""
         return max((each.size for each in self.parameters.values()), default=1)
 
     def constant(self, value: SSAValue) -> Array | None:
-        """What a value of the chain is by constants alone, `[channels]` or without axes; `None` where leaves decide."""
+        """Returns `value` if it depends only on constants (`[channels]` or scalar), `None` if it depends on a leaf."""
         if value in self.parameters:
             return self.parameters[value]
         op = value.owner
@@ -72,30 +71,32 @@ class FloatChain:
         return None if found is None else np.asarray(found)
 
     def is_finite(self) -> bool:
-        """Whether all constants are finite, and those computed of others: `0 * inf` is no number."""
+        """Returns True if the constants and all values computed from constants alone are finite (`0 * inf` is NaN)."""
         results = (self.constant(op.results[0]) for op in self.operations if op is not self.end)
         known = [*self.parameters.values(), *(each for each in results if each is not None)]
         return all(bool(np.isfinite(each).all()) for each in known)
 
     def values(self, *leaves: Array) -> npt.NDArray[np.int64] | None:
-        """The results for integers of the leaves that broadcast to `[channels, places]`, `None` where an operation has
-        none for one of them, or where NumPy has no integers so wide."""
+        """Returns the results of the chain for arrays of the leaves that broadcast to `[channels, points]`.
+
+        Returns `None` if an operation can't be evaluated for one of them, or a leaf is wider than 64 bits.
+        """
         known = self._steps(leaves)
         return None if known is None else self._ended([known[operand] for operand in self.end.operands])
 
     def stays_finite(self, *leaves: Array) -> bool:
-        """Whether no float of the chain is infinite, or no number, for such integers of the leaves.
+        """Returns True if no float of the chain is infinite or NaN for these values of the leaves.
 
-        A chain with a direction that stays finite at both ends of a range does so everywhere between: each float is a
-        monotone function of the leaf, as long as its operands are finite, and so lies between what it is at the ends.
-        `inf - inf` between two ends that are numbers, of a sum of two floats that grow, is left out by this alone.
+        A monotone chain that is finite at both ends of a range is finite everywhere in between: each float is a
+        monotone function of the leaf as long as its operands are finite, so it lies between its values at the ends.
+        Checking all floats, not only the result, rules out `inf - inf` between two ends whose results are finite.
         """
         known = self._steps(leaves)
         floats = [] if known is None else [array for value, array in known.items() if value not in self.leaves]
         return known is not None and all(bool(np.isfinite(each).all()) for each in floats)
 
     def _steps(self, leaves: Sequence[Array]) -> dict[SSAValue, Array] | None:
-        """The values of all operations but the end, and of what comes from outside, `[channels, places]`."""
+        """Returns leaves, parameters and the results of all operations except the end, each `[channels, points]`."""
         shape = np.broadcast_shapes((self.channels, 1), *(each.shape for each in leaves))
         known: dict[SSAValue, Array] = {
             value: np.broadcast_to(array.reshape(-1, 1), shape) for value, array in self.parameters.items()
@@ -120,8 +121,11 @@ class FloatChain:
         return None if found is None else found.astype(np.int64)
 
     def direction(self) -> Direction | None:
-        """Whether the result grows (1) with the one leaf or falls (-1), by channel; `None` where that is not said by
-        the operations: each rounds a function that grows or falls, and so never turns."""
+        """Returns per channel whether the result is nondecreasing (1) or nonincreasing (-1) in the only leaf.
+
+        Returns `None` if the operations don't imply it. Rounding a monotone function keeps it monotone, so the
+        direction follows from the operations' exact functions.
+        """
         found: dict[SSAValue, Direction] = dict.fromkeys(self.leaves, np.ones(1, np.int64))
         for op in self.operations:
             direction = self._of_step(op, found)
@@ -148,7 +152,7 @@ class FloatChain:
                 return _times(known[varying[0]], constants[1 - varying[0]]) if len(varying) == 1 else None
             case arith.DivfOp():
                 if constants[0] is not None or constants[1] is None or not constants[1].all():
-                    return None  # by the leaf: it turns around at 0
+                    return None  # division by the leaf changes direction at 0
                 return _times(known[0], constants[1])
             case arith.AddfOp() | arith.MaximumfOp() | arith.MinimumfOp():
                 return _joined(*known)
@@ -167,7 +171,7 @@ def _times(direction: Direction | None, factor: Array | None) -> Direction | Non
 
 
 def _joined(one: Direction | None, other: Direction | None) -> Direction | None:
-    """Both grow, or one of them does not depend on the leaf."""
+    """Returns the common direction of two operands, or `None` if they disagree; 0 is one that doesn't depend on it."""
     if one is None or other is None:
         return other if one is None else one
     pair = np.broadcast_arrays(one, other)
@@ -175,7 +179,7 @@ def _joined(one: Direction | None, other: Direction | None) -> Direction | None:
 
 
 def requantized(op: RequantizeOp, accumulator: Array, multiplier: Array) -> npt.NDArray[np.int64]:
-    """A requantization by floats, not wrapped to the type of its result: bytes without a sign stay above 127."""
+    """Requantizes in floats, without wrapping to the result type: unsigned bytes may stay above 127."""
     if op.mode.mode is Mode.QLINEAR:
         return requantize_qlinear(accumulator, multiplier, op.zero_point.value.data, op.limits)
     if not (np.asarray(multiplier) == 1).any():
@@ -185,7 +189,7 @@ def requantized(op: RequantizeOp, accumulator: Array, multiplier: Array) -> npt.
 
 
 def _dtype_of(leaf: SSAValue) -> np.dtype[np.int64] | np.dtype[np.int32] | None:
-    """What holds every integer of a leaf, `None` where 64 bits do not."""
+    """Returns the NumPy type that holds the integers of a leaf, or `None` if they are wider than 64 bits."""
     integer = as_integer(leaf.type)
     assert integer is not None
     bits = integer.width.data
@@ -202,7 +206,7 @@ def _evaluated(op: Operation, operands: Sequence[Array]) -> Array | None:
 
 
 def ends_in(operations: Iterable[Operation]) -> list[Ends]:
-    """Those of some operations that end a chain."""
+    """Returns those of `operations` that can end a chain."""
     return [op for op in operations if isinstance(op, arith.FPToSIOp | RequantizeOp) and _is_end(op)]
 
 
@@ -213,7 +217,7 @@ def _is_end(op: Ends) -> bool:
 
 
 def _parameter(reading: Reading) -> tuple[Array, int | None] | None:
-    """The elements of a constant reading along the one iterator that its map names, and that iterator."""
+    """Returns the elements of a constant reading along the only iterator of its map, and that iterator."""
     known = elements_of_constant(reading.value)
     if known is None:
         return None
@@ -237,8 +241,7 @@ def _constant_number(value: SSAValue) -> Array | None:
 
 
 def chain_to(end: Ends, parent: Structured | None) -> FloatChain | None:
-    """The chain that ends in an operation of the body of `parent`; `None` where floats come from elsewhere, or from
-    an i1."""
+    """Returns the chain that ends in `end`; `None` if one of its floats has an unsupported source, such as an i1."""
     readings: dict[SSAValue, Reading] = {}
     if parent is not None:
         readings = {each.argument: each for each in readings_of(parent) if each.argument is not None}
@@ -267,7 +270,7 @@ def chain_to(end: Ends, parent: Structured | None) -> FloatChain | None:
             operations.add(op)
             wanted += op.operands
         elif (integer := as_integer(value.type)) is not None and integer.width.data > 1:
-            # An i1 is 0 or -1 for some, 0 or 1 for others.
+            # An i1 is excluded: signed operations read it as 0 or -1, unsigned ones as 0 or 1.
             leaves.append(value)
         else:
             return None

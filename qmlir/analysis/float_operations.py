@@ -1,9 +1,9 @@
-"""Which operations compute on floats between integers that stand for real numbers: a walk along the uses of values.
+"""Float operations between integers that represent real numbers: a data-flow analysis.
 
-A module of any level goes in; out comes the first operation that depends on such integers, computes on floats, and on
-which such integers depend. Values flow from operands to results, into regions and out of them, into the functions that
-are called, and through memory: what is stored is in the buffer and in every view of it. Flow is never missed; that a
-buffer is written anew before it is read again is not seen.
+For a module at any level, the analysis finds the first operation that computes on floats, depends on such integers,
+and has such integers depend on it. Data flows from operands to results, into and out of regions and called functions,
+and through memory (a buffer shares its contents with all its views). The analysis is conservative: it misses no flow,
+but doesn't notice that a buffer is overwritten before it is read again.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ from qmlir.ir.builtin_types import as_integer, element_of
 _HOLDERS = (TensorType, UnrankedTensorType, MemRefType, VectorType)
 
 _STRUCTURAL = frozenset({"builtin", "func", "scf", "tensor", "memref", "cf"})
-"""Dialects whose operations move values and compute none."""
+"""Dialects whose operations move values without computing on them."""
 
 _MOVES = frozenset(
     {
@@ -44,16 +44,16 @@ _MOVES = frozenset(
         "simd.interleave_high", "simd.prefetch",
     }
 )  # fmt: skip
-"""Other operations that move values, or whose body is what computes."""
+"""Other operations that move values, or that compute only in their body."""
 
 _PAIRED = frozenset({"linalg", "scf"})
-"""Dialects whose regions have an argument for each of the last operands, and yield a value for each result."""
+"""Dialects whose block arguments correspond to the last operands, and whose yielded values to the results."""
 
 _LOOKUP_BITS = 8
-"""A function of one value of so many bits is a table."""
+"""A unary function of at most this many bits is a lookup table."""
 
 _EXACT_COMPARISONS = (elementwise.ComparisonOp, reduction.ArgExtremeOp)
-"""Operations that compare real values: of one scale, their integers."""
+"""Operations that only compare: if their operands share one scale, they compare the integers."""
 
 
 def _element(type_: Attribute) -> Attribute:
@@ -61,7 +61,7 @@ def _element(type_: Attribute) -> Attribute:
 
 
 def _is_integer(value: SSAValue) -> bool:
-    """Whether `value` holds integers that can stand for real numbers: no indices, no truth values."""
+    """Returns True if `value` holds integers that can represent real numbers, not indices or booleans."""
     element = _element(value.type)
     integer = as_integer(element)
     return isinstance(element, StoredType) if integer is None else 1 < integer.width.data < 64
@@ -75,11 +75,11 @@ def _is_constant(op: Operation) -> bool:
     return op.has_trait(ConstantLike, value_if_unregistered=False) or op.name in ("arith.constant", "memref.get_global")
 
 
-# --- What computes on floats ------------------------------------------------------------------------------------------
+# --- Operations that compute on floats --------------------------------------------------------------------------------
 
 
 def _quantized_reason(op: NnOp) -> str | None:
-    """Why an operation on quantized values computes on floats; `None` where it does not."""
+    """Returns why an operation on quantized values computes on floats, or `None` if it doesn't."""
     if op.components is not None:
         return None if _has_integer_mode(op) else "has parts that may compute on floats"
     if op.quantization_slots().shares_parameters:
@@ -115,7 +115,7 @@ def _is_lookup(op: NnOp, value: SSAValue) -> bool:
 
 
 def _reason(op: Operation) -> str | None:
-    """Why `op` computes on floats; `None` where it does not. What its regions do is asked of the operations in them."""
+    """Returns why `op` computes on floats, or `None` if it doesn't. The operations in its regions are not examined."""
     if op.dialect_name() in _STRUCTURAL or op.name in _MOVES or _is_constant(op):
         return None
     if isinstance(op, RequantizeOp):
@@ -126,7 +126,7 @@ def _reason(op: Operation) -> str | None:
             return _quantized_reason(op)
         if op.quantization_slots().shares_parameters:
             return None
-    # A contraction multiplies its first two operands; the others are what its region takes.
+    # A contraction multiplies its first two operands; its region reads the others.
     values = op.operands[:2] if op.dialect_name() == "kernel" else (*op.operands, *op.results)
     return "computes on floats" if any(map(_is_float, values)) else None
 
@@ -139,10 +139,10 @@ def _is_memory(value: SSAValue) -> bool:
 
 
 def _flows(op: Operation, functions: dict[str, FuncOp]) -> Iterator[tuple[Iterable[SSAValue], Iterable[SSAValue]]]:
-    """From which values to which others something flows in `op`."""
+    """Yields pairs of values in `op`: data flows from each of the first to each of the second."""
     inputs = op.operands
     is_paired = op.dialect_name() in _PAIRED and bool(op.regions)
-    # An allocation that is divided says nothing of what is in its parts.
+    # `memref.view` divides an allocation: its parts are independent buffers.
     if op.name != "memref.view" and not is_paired:
         yield inputs, op.results
     memory = [value for value in inputs if _is_memory(value)]
@@ -165,7 +165,7 @@ def _flows(op: Operation, functions: dict[str, FuncOp]) -> Iterator[tuple[Iterab
                 continue
             if not is_paired:
                 yield [value for value in inputs if value not in _written(op)], block.args
-                # The region of a kernel runs once for an element of the result; another region may do anything.
+                # The region of a kernel runs once per element of the result; any other region may run repeatedly.
                 again = () if op.dialect_name() == "kernel" else block.args
                 yield last, (*op.results, *again, *_written(op))
                 continue
@@ -177,12 +177,12 @@ def _flows(op: Operation, functions: dict[str, FuncOp]) -> Iterator[tuple[Iterab
 
 
 def _pairs(sources: Sequence[SSAValue], targets: Sequence[SSAValue]) -> Iterator[tuple[list[SSAValue], list[SSAValue]]]:
-    """Each of `sources` with the one of `targets` that stands at the same place from the end."""
+    """Pairs `sources` with `targets`, aligned at their ends."""
     return (([source], [target]) for source, target in zip(reversed(sources), reversed(targets), strict=False))
 
 
 def _written(op: Operation) -> list[SSAValue]:
-    """The memory that an operation writes, if it does: its outputs, or its last operand of such a type."""
+    """Returns the buffers that an operation without results writes: its outputs, or its last memref operand."""
     if isinstance(op, GenericOp):
         outputs = cast(Sequence[SSAValue], op.outputs)
         return [value for value in outputs if _is_memory(value)]
@@ -195,7 +195,7 @@ def _terminator_operands(block: Block) -> tuple[SSAValue, ...]:
 
 
 def _reached(edges: list[tuple[list[SSAValue], list[SSAValue]]], seeds: Iterable[SSAValue]) -> set[SSAValue]:
-    """The values that something flows to from one of `seeds`, those included."""
+    """Returns the values that data of `seeds` can reach, including `seeds`."""
     following: dict[SSAValue, list[SSAValue]] = {}
     for sources, targets in edges:
         for source in sources:
@@ -218,7 +218,7 @@ def _values(op: Operation) -> Iterator[SSAValue]:
 
 
 def float_operation_between(module: ModuleOp) -> tuple[Operation, str] | None:
-    """The first operation that computes on floats between integers, and why it does; a cast only where nothing else."""
+    """Returns the first operation that computes on floats between integers, and why; casts count only without others."""
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     edges: list[tuple[list[SSAValue], list[SSAValue]]] = []
     integers: set[SSAValue] = set()

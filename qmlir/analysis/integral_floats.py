@@ -1,6 +1,6 @@
-"""Which floats are whole numbers, and inside which limits: those that were rounded and clamped, wherever they move.
+"""Floats that are known to be integers, with bounds: values that were rounded or clamped, and copies of them.
 
-NaN is left out: an operation that rounds gives a whole number, or NaN where it takes one.
+NaN is ignored: rounding returns an integer, or NaN for NaN.
 """
 
 import math
@@ -26,23 +26,23 @@ from qmlir.ir.builtin_types import element_of, shape_of
 
 
 class Whole(NamedTuple):
-    """Whole numbers `low <= x <= high`; an infinite limit is none."""
+    """Integers `low <= x <= high`; an infinite limit means that there is none."""
 
     low: float
     high: float
 
     @property
     def largest(self) -> float:
-        """The largest magnitude."""
+        """The largest absolute value in the range."""
         return max(-self.low, self.high)
 
     def with_zero(self) -> "Whole":
-        """These numbers and 0."""
+        """Returns the smallest range that contains this one and 0."""
         return Whole(min(self.low, 0.0), max(self.high, 0.0))
 
 
 def moved_values(op: Operation) -> list[SSAValue]:
-    """The values whose elements are those of the results of `op`, with 0 next to them at most: of movement, choice."""
+    """Returns the operands whose elements `op` only moves or selects (with zeros added at most), else an empty list."""
     if not isinstance(op, NnOp) or not op.quantization_slots().shares_parameters:
         return []
     if isinstance(op, ScatteringOp) and op.reduction.data in op.ARITHMETIC:
@@ -51,7 +51,7 @@ def moved_values(op: Operation) -> list[SSAValue]:
 
 
 def whole_numbers(function: FuncOp) -> dict[SSAValue, Whole]:
-    """The values of `function` that are floats without fractions, each with limits."""
+    """Returns the float values of `function` that are integers, each with its range."""
     found: dict[SSAValue, Whole] = {}
     for op in function.walk():
         whole = _of(op, found)
@@ -89,9 +89,9 @@ def _of(op: Operation, found: dict[SSAValue, Whole]) -> Whole | None:
 
 
 def _may_choose_of_nothing(op: Operation) -> bool:
-    """Whether some element may be the largest or the smallest of no elements, which is infinite.
+    """Returns True if `op` may take the maximum or minimum of no elements, which is infinite.
 
-    So it is of a window that lies in the padding, and along an axis of size 0. Where sizes are open it is not known.
+    This happens if a window lies in the padding or an axis has size 0. Dynamic sizes are assumed to allow it.
     """
     match op:
         case ExtremeOp():
@@ -129,7 +129,7 @@ def _of_clip(op: ClipOp, taken: Whole | None) -> Whole | None:
 
 
 def _of_cast(taken: Whole | None, element: Attribute) -> Whole | None:
-    """What is rounded to fewer digits stays whole and in order, so its limits are the rounded ones."""
+    """Returns the range after a cast: rounding to a narrower float keeps integers and their order."""
     if taken is None or element not in (f32, f64):
         return None
     return Whole(*(float(np.float32(each)) if element == f32 else each for each in taken))

@@ -1,8 +1,8 @@
 """Interval arithmetic: bounds of integers and floats, and the transfer functions of `arith` and `math`.
 
-A bound is exact, a Python number, or an object array of them where each channel has its own. Integers are read as
-signed numbers of their width, i1 as 0 or 1; what may leave the range of its type wraps: it may be anything of that
-type. Floats are followed through comparisons, rounding and conversions only: elsewhere they may be anything, or NaN.
+Bounds are exact: Python numbers, or object arrays of them if each channel has its own bound. Integers are signed
+numbers of their width, and i1 is 0 or 1. A result that may overflow has the full range of its type. Floats are tracked
+only through comparisons, rounding and conversions; every other float has no bounds and may be NaN.
 """
 
 import math as python_math
@@ -34,29 +34,29 @@ def _larger(a: Bound, b: Bound) -> Bound:
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """The smallest and the largest value; of no values at all where `is_empty`."""
+    """The smallest and the largest value of a set of values, which has no element if `is_empty`."""
 
     low: Bound
     high: Bound
     is_empty: bool = False
 
     def joined(self, other: "Interval") -> "Interval":
-        """The smallest interval with all values of both."""
+        """Returns the smallest interval that contains both."""
         if self.is_empty or other.is_empty:
             return other if self.is_empty else self
         return Interval(_smaller(self.low, other.low), _larger(self.high, other.high))
 
     def within(self, low: Bound, high: Bound) -> bool:
-        """Whether every value, in every channel, lies between two numbers."""
+        """Returns True if the values of all channels are in `[low, high]`."""
         return self.is_empty or bool(np.all(self.low >= low) and np.all(self.high <= high))
 
     def is_in(self, other: "Interval") -> bool:
-        """Whether another interval has all its values."""
+        """Returns True if `other`, over all its channels, contains this interval."""
         return self.is_empty or (not other.is_empty and self.within(*other.values))
 
     @property
     def whole(self) -> "Interval":
-        """The interval of all channels together."""
+        """The union of the intervals of all channels."""
         if self.is_empty:
             return self
         low, high = np.asarray(self.low, object), np.asarray(self.high, object)
@@ -64,7 +64,7 @@ class Interval:
 
     @property
     def values(self) -> tuple[int, int]:
-        """The two bounds over all channels; 0 and 0 of no values."""
+        """The two bounds over all channels; `(0, 0)` if the interval is empty."""
         whole = self.whole
         return (0, 0) if whole.is_empty else (whole.low, whole.high)
 
@@ -74,7 +74,7 @@ class Interval:
 
 
 EMPTY = Interval(0, 0, is_empty=True)
-"""No values: of uninitialized memory."""
+"""The interval without values, for uninitialized memory."""
 
 ANY_FLOAT = Interval(-python_math.inf, python_math.inf)
 
@@ -85,7 +85,7 @@ _INDEX_BITS = 64
 
 
 def bits_of(type_: Attribute) -> int | None:
-    """The width of the integers of a type, `None` where it has none."""
+    """Returns the width of the integer elements of a type in bits, or `None` for other elements."""
     element = get_element_type_or_self(type_)
     if isinstance(element, IndexType):
         return _INDEX_BITS
@@ -94,18 +94,18 @@ def bits_of(type_: Attribute) -> int | None:
 
 
 def signed_range(bits: int) -> Interval:
-    """What an integer of so many bits may be."""
+    """Returns the range of a signed integer of `bits` bits; that of i1 is [0, 1]."""
     return Interval(*integer_limits(bits, is_signed=bits > 1))
 
 
 def range_of_type(type_: Attribute) -> Interval:
-    """What a value, or an element, of a type may be."""
+    """Returns the range of a value, or of an element, of `type_`."""
     bits = bits_of(type_)
     return ANY_FLOAT if bits is None else signed_range(bits)
 
 
 def range_of_array(array: Array) -> Interval:
-    """The extremes of an array; of floats with NaN, anything."""
+    """Returns the range of the elements of an array; any float if there is a NaN."""
     if not array.size:
         return EMPTY
     low, high = array.min(), array.max()
@@ -115,22 +115,22 @@ def range_of_array(array: Array) -> Interval:
 
 
 def constant_elements(attribute: Attribute) -> Array | None:
-    """The elements of a dense constant, `None` where they are not here."""
+    """Returns the elements of a dense constant, or `None` if the attribute doesn't hold them."""
     dense = as_dense(attribute)
     if dense is None or dense_dtype(dense.get_element_type()) is None:
         return None
-    # Padding bits of an attribute may have any value: 15 is -1 in four bits.
+    # The padding bits of an element may have any value: 15 is -1 in four bits.
     return narrowed(dense_array(dense), dense.get_element_type())
 
 
 def wrapped(interval: Interval, bits: int) -> Interval:
-    """The interval of integers that were taken modulo 2^bits."""
+    """Returns the range of integers in `interval` after they wrap to `bits` bits."""
     own = signed_range(bits)
     return interval if interval.within(own.low, own.high) else own
 
 
 def unsigned(interval: Interval, bits: int) -> Interval:
-    """Signed integers of so many bits, read as unsigned."""
+    """Returns the range of signed integers of `bits` bits when they are reinterpreted as unsigned."""
     if bits == 1 or interval.within(0, python_math.inf):
         return interval
     if interval.within(-python_math.inf, -1):
@@ -139,12 +139,12 @@ def unsigned(interval: Interval, bits: int) -> Interval:
 
 
 def signed(interval: Interval, bits: int) -> Interval:
-    """The same for what reads i1 as 0 or -1, and the others as they are held."""
+    """Returns the range that signed operations see: they read i1 as 0 or -1, other integers unchanged."""
     return Interval(-interval.high, -interval.low) if bits == 1 else interval
 
 
 def times(a: Interval, b: Interval) -> Interval:
-    """Products of values of the one and of the other."""
+    """Returns the range of the products of a value of `a` and a value of `b`."""
     corners = [a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high]
     low, high = corners[0], corners[0]
     for each in corners[1:]:
@@ -155,7 +155,7 @@ def times(a: Interval, b: Interval) -> Interval:
 # --- Integers ---------------------------------------------------------------------------------------------------------
 
 Exact = Callable[[Interval, Interval], Interval | None]
-"""The exact transfer function of an operation, before it wraps; `None` for an unknown result."""
+"""The transfer function of an operation in exact integers, without overflow; `None` is an unknown result."""
 
 
 def _minimum(a: Interval, b: Interval) -> Interval:
@@ -167,7 +167,7 @@ def _maximum(a: Interval, b: Interval) -> Interval:
 
 
 def _single(interval: Interval) -> int | None:
-    """The number that it holds alone."""
+    """Returns the value of an interval that contains only one."""
     low, high = interval.values
     return low if low == high else None
 
@@ -249,7 +249,7 @@ _UNSIGNED: dict[type[Operation], Exact] = {
 
 
 def held(interval: Interval | None, bits: int) -> Interval:
-    """Integers that were computed without a sign, as a type of so many bits holds them."""
+    """Returns the range of unsigned results when they are stored in `bits` bits and read as signed."""
     own = signed_range(bits)
     if interval is None:
         return own
@@ -266,7 +266,7 @@ def _as_float(interval: Interval, target: Attribute) -> Interval:
     with np.errstate(over="ignore"):
         low, high = (np.float64(bound).astype(dtype) for bound in interval.values)
         if not interval.within(-EXACT_F32, EXACT_F32):
-            # They go by way of f64 here: one step outwards covers that they are rounded twice.
+            # NumPy converts them through f64, which rounds twice: one step outward covers the difference.
             low, high = np.nextafter(low, -low.dtype.type(np.inf)), np.nextafter(high, high.dtype.type(np.inf))
     return Interval(float(low), float(high))
 
@@ -275,7 +275,7 @@ def _as_integer(interval: Interval, bits: int, *, is_signed: bool) -> Interval:
     own = signed_range(bits) if is_signed else Interval(*integer_limits(bits, is_signed=False))
     low, high = interval.values
     if python_math.isinf(low) or python_math.isinf(high):
-        low, high = max(low, own.low), min(high, own.high)  # beyond its range the conversion is undefined
+        low, high = max(low, own.low), min(high, own.high)  # the conversion is undefined outside this range
     found = Interval(max(python_math.trunc(low), own.low), min(python_math.trunc(high), own.high))
     if found.low > found.high:
         return signed_range(bits)
@@ -291,7 +291,7 @@ _MONOTONE: dict[type[Operation], Callable[[float], float]] = {
 
 
 def _converted(op: Operation, given: Interval) -> Interval | None:
-    """The interval of a conversion, `None` of an operation that is none."""
+    """Returns the range of the result of a conversion, or `None` if `op` is not one."""
     source, target = op.operands[0].type, op.results[0].type
     from_bits, to_bits = bits_of(source), bits_of(target)
     match op:
@@ -316,7 +316,7 @@ def _converted(op: Operation, given: Interval) -> Interval | None:
 
 
 def transfer(op: Operation, operands: list[Interval]) -> Interval | None:
-    """What a scalar operation of one result gives; `None` of an operation that this module does not know."""
+    """Returns the range of the result of a scalar operation, or `None` if it has no transfer function."""
     kind = type(op)
     if any(each.is_empty for each in operands):
         return EMPTY
@@ -343,7 +343,7 @@ def transfer(op: Operation, operands: list[Interval]) -> Interval | None:
 
 
 def constant_interval(op: arith.ConstantOp) -> Interval:
-    """The values of a constant."""
+    """Returns the range of the elements of a constant."""
     value: Attribute = op.value
     bits = bits_of(op.result.type)
     match value:
@@ -359,5 +359,5 @@ def constant_interval(op: arith.ConstantOp) -> Interval:
 
 
 def is_float(type_: Attribute) -> bool:
-    """Whether a type is a float, or has such elements."""
+    """Returns True if `type_` is a float type or has float elements."""
     return isinstance(get_element_type_or_self(type_), AnyFloat)

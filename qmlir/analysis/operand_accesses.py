@@ -1,8 +1,7 @@
-"""What structured operations read: one view of `linalg.generic` and of the epilogues of contractions.
+"""The operands that structured operations read: one view of `linalg.generic` and of the epilogues of contractions.
 
-A reading is an operand that comes element by element, with the map from the operation's iterators to it and the
-argument of the body that is its element. Passes that fuse and that change layouts rewrite readings and bodies; this
-module knows how the operation is put together again.
+A reading is an operand that is read element by element, with its indexing map and the body argument that holds the
+element. Fusion and layout passes rewrite readings and bodies; this module rebuilds the operation from them.
 """
 
 import math
@@ -36,7 +35,7 @@ INTEGER_DIVISIONS: tuple[type[Operation], ...] = (
     arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp,
     arith.CeilDivUIOp,
 )  # fmt: skip
-"""Operations that trap on a divisor of 0, and that are multiplications only where the divisor is known."""
+"""Divisions, which trap on a divisor of 0 and can be replaced by multiplications only if the divisor is known."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +47,17 @@ class Reading:
     argument: BlockArgument | None = None
 
     def through(self, dims: Sequence[AffineExpr], count: int) -> "Reading":
-        """The same reading by an operation of `count` iterators, of which `dims` are the ones that it had."""
+        """Returns this reading for an operation with `count` iterators: `dims` express the old iterators in them."""
         return Reading(self.value, replaced(self.map_, dims, count), self.argument)
 
 
 def replaced(map_: AffineMap, dims: Sequence[AffineExpr], count: int) -> AffineMap:
-    """A map of `count` dimensions, `dims` in the place of its own."""
+    """Returns `map_` over `count` dimensions, with its own dimensions replaced by `dims`."""
     return AffineMap(count, 0, tuple(each.replace_dims_and_symbols(dims, ()) for each in map_.results))
 
 
 def readings_of(op: Structured) -> list[Reading]:
-    """What an operation reads."""
+    """Returns the readings of `op`: its inputs or, for a contraction, the operands of its epilogue."""
     if isinstance(op, GenericOp):
         values, maps, arguments = op.inputs, op.indexing_maps.data, op.body.block.args
     else:
@@ -70,22 +69,22 @@ def readings_of(op: Structured) -> list[Reading]:
 
 
 def output_maps(op: GenericOp) -> list[AffineMap]:
-    """The maps of the outputs."""
+    """Returns the indexing map of each output."""
     return [attribute.data for attribute in op.indexing_maps.data[len(op.inputs) :]]
 
 
 def output_arguments(op: GenericOp) -> Sequence[BlockArgument]:
-    """The elements of the outputs as they were."""
+    """Returns the body arguments that hold the initial elements of the outputs."""
     return op.body.block.args[len(op.inputs) :]
 
 
 def kinds_of(op: GenericOp) -> list[IteratorType]:
-    """The kinds of the iterators."""
+    """Returns the type of each iterator (parallel, reduction, ...)."""
     return [attribute.data for attribute in op.iterator_types.data]
 
 
 def is_elementwise(op: Operation) -> bool:
-    """Whether `op` computes each element of its one result from its readings alone."""
+    """Returns True if `op` computes each element of its only result from its readings, without the initial output."""
     return (
         isinstance(op, GenericOp)
         and len(op.res) == 1
@@ -96,7 +95,7 @@ def is_elementwise(op: Operation) -> bool:
 
 
 def is_movement(op: Operation) -> bool:
-    """Whether `op` only moves the elements of one tensor."""
+    """Returns True if `op` copies the elements of one tensor to other positions and computes nothing."""
     if not (isinstance(op, GenericOp) and is_elementwise(op) and len(op.inputs) == 1):
         return False
     first = op.body.block.first_op
@@ -104,7 +103,7 @@ def is_movement(op: Operation) -> bool:
 
 
 def permutation_of(map_: AffineMap) -> list[int] | None:
-    """The iterator of each axis, where every iterator is exactly one axis."""
+    """Returns the iterator of each axis, or `None` if `map_` is not a permutation of the iterators."""
     found = [expression.position for expression in map_.results if isinstance(expression, AffineDimExpr)]
     if len(found) != len(map_.results) or sorted(found) != list(range(map_.num_dims)):
         return None
@@ -112,12 +111,12 @@ def permutation_of(map_: AffineMap) -> list[int] | None:
 
 
 def computes_only(op: Operation) -> bool:
-    """Whether an operation has no effect but its results; xDSL says so of most of `arith` only."""
+    """Returns True if `op` has no side effects. xDSL lacks the trait for parts of `arith` and `math`: they are listed."""
     return op.dialect_name() in ("arith", "math") or is_side_effect_free(op)
 
 
 def ranges_of(op: Structured) -> list[int]:
-    """The number of steps of each iterator."""
+    """Returns the trip count of each iterator."""
     if isinstance(op, EpilogueOp):
         return list(shaped(op.target)[0])
     ranges = [0] * len(op.iterator_types)
@@ -130,15 +129,15 @@ def ranges_of(op: Structured) -> list[int]:
 
 
 def points_of(op: Structured) -> int:
-    """How often the body runs."""
+    """Returns the number of points of the iteration space: how often the body runs."""
     return math.prod(ranges_of(op))
 
 
 def determines_iterators(op: Structured, readings: Sequence[Reading]) -> bool:
-    """Whether every iterator is still an axis of some operand, and of that size, when `op` reads `readings`.
+    """Returns True if the operands still determine the trip count of every iterator when `op` reads `readings`.
 
-    A map that became one iterator, as `d0 + d1` does where `d0` is 0, may belong to an axis that is longer than the
-    iterator runs: the axis of a padded image, read by a window.
+    A map that was simplified to one iterator (`d0 + d1` if `d0` is always 0) may index an axis that is longer than
+    the iterator's trip count, such as the axis of a padded image that a window reads.
     """
     if isinstance(op, EpilogueOp):
         return True
@@ -157,30 +156,30 @@ def determines_iterators(op: Structured, readings: Sequence[Reading]) -> bool:
 
 
 def has_index(op: Structured) -> bool:
-    """Whether the body asks for the number of an iterator."""
+    """Returns True if the body contains a `linalg.index`."""
     return any(isinstance(each, IndexOp) for each in op.body.walk())
 
 
 def reduces_rows(op: Operation) -> bool:
-    """Whether the body of an elementwise operation asks for a number of the whole row."""
+    """Returns True if the body of an elementwise operation contains a reduction over a whole row."""
     return bool(row_reductions(op))
 
 
 def with_rows_along(block: Block, place_of: Callable[[int], int]) -> None:
-    """Let the reductions of a row in a body run along other iterators: `place_of` the old ones."""
+    """Makes the row reductions of a body run along other iterators: `place_of` maps old iterators to new ones."""
     for op in block.ops:
         if isinstance(op, RowReduceOp):
             op.dims = DenseArrayBase.from_list(i64, [place_of(dim) for dim in op.row])
 
 
 IndexOf = Callable[[Builder, int], SSAValue]
-"""Writes the number of an iterator."""
+"""A function that emits the index of an iterator."""
 
 
 class Assembly:
-    """A new body for `op`, which is to read `readings`; equal readings share an argument.
+    """A new body for `op` with other readings; equal readings share an argument.
 
-    `values` maps what the body of `op` has besides its readings (the sum, the outputs as they were) to the new body.
+    `values` maps the arguments of the old body (readings, accumulator, initial outputs) to those of the new one.
     """
 
     def __init__(self, op: Structured, readings: Sequence[Reading]):
@@ -212,7 +211,7 @@ class Assembly:
                 self.values[reading.argument] = arguments[place]
 
     def inline(self, block: Block, index_of: IndexOf | None = None) -> list[SSAValue]:
-        """Write the operations of a body, whose arguments `values` knows; what it yields, not yielded yet."""
+        """Clones the operations of a body whose arguments are in `values`; returns the values that it would yield."""
         *body, terminator = block.ops
         for op in body:
             if isinstance(op, IndexOp) and index_of is not None:
@@ -222,7 +221,7 @@ class Assembly:
         return [self.values.get(value, value) for value in terminator.operands]
 
     def finish(self, yielded: Sequence[SSAValue], sources: Sequence[Operation] = ()) -> Structured:
-        """The new operation, not yet inserted; it stands for `sources` too. Its terminator is that of `op`."""
+        """Returns the new operation, not inserted yet, with the terminator kind of `op` and provenance of `sources`."""
         terminator = self.op.body.block.last_op
         assert terminator is not None
         self.builder.insert(type(terminator).create(operands=yielded))
@@ -232,7 +231,7 @@ class Assembly:
 
 
 def rebuilt(op: Structured, readings: Sequence[Reading], body: Block) -> Structured:
-    """`op` with other readings and another body, which may yield another element type."""
+    """Returns a copy of `op` with other readings and another body, which may yield another element type."""
     values = [reading.value for reading in readings]
     maps = [AffineMapAttr(reading.map_) for reading in readings]
     terminator = body.last_op
@@ -256,32 +255,32 @@ def rebuilt(op: Structured, readings: Sequence[Reading], body: Block) -> Structu
 
 
 def with_element(type_: TensorType[Attribute], element: Attribute) -> TensorType[Attribute]:
-    """A tensor type with another element type."""
+    """Returns `type_` with its element type replaced."""
     return TensorType(element, type_.get_shape())
 
 
 def is_always_zero(expression: AffineExpr, ranges: Sequence[int]) -> bool:
-    """Whether an expression is 0 at every point."""
+    """Returns True if `expression` is 0 at every point of the iteration space."""
     if isinstance(expression, AffineConstantExpr):
         return expression.value == 0
     return isinstance(expression, AffineDimExpr) and ranges[expression.position] == 1
 
 
 def defining(value: SSAValue) -> Operation | None:
-    """The operation that gives a value."""
+    """Returns the operation that defines `value`, or `None` for a block argument."""
     owner = value.owner
     return owner if isinstance(owner, Operation) else None
 
 
 def constant_array(value: SSAValue) -> Array | None:
-    """The elements of a constant tensor, `None` for any other value."""
+    """Returns the elements of a constant tensor, or `None` for any other value."""
     op = defining(value)
     elements = as_dense(op.value) if isinstance(op, arith.ConstantOp) else None
     return None if elements is None else dense_array(elements)
 
 
 def forget_origins_in_bodies(root: Operation) -> None:
-    """Leave provenance to the structured operations: equal kernels shall have equal bodies."""
+    """Removes provenance from the bodies of structured operations, so that equal kernels have equal bodies."""
     for op in root.walk():
         if isinstance(op, Structured):
             for inner in op.body.walk():
@@ -289,5 +288,5 @@ def forget_origins_in_bodies(root: Operation) -> None:
 
 
 def is_inside(value: SSAValue, block: Block) -> bool:
-    """Whether a value is an argument of a block, or a result of one of its operations."""
+    """Returns True if `value` is an argument of `block` or a result of one of its operations."""
     return value.owner is block or (isinstance(value.owner, Operation) and value.owner.parent is block)

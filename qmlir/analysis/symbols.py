@@ -1,17 +1,17 @@
-"""Names of a module, and shapes that hold the same elements."""
+"""Unique names of symbols, and groups of axes of two shapes that hold the same elements."""
 
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-# The names of a module, and new ones.
+# Unique names.
 
 
 def first_free(is_taken: Callable[[int], bool], first: int) -> int:
-    """A number from `first` on that is not taken, whose predecessor is; `first` itself if it is free.
+    """Returns `first` if it is free, else a free number above it whose predecessor is taken.
 
-    It is the smallest free number if numbers are taken in order. The search doubles its step, then bisects: trying one
-    after the other would take quadratic time where thousands of values wish for one name.
+    This is the smallest free number if numbers are taken in order. The search doubles its step and then bisects: a
+    linear search would take quadratic time if thousands of values ask for one name.
     """
     if not is_taken(first):
         return first
@@ -26,7 +26,7 @@ def first_free(is_taken: Callable[[int], bool], first: int) -> int:
 
 
 def unique_name(wanted: str, taken: set[str], separator: str = "_") -> str:
-    """`wanted`, with a number as suffix that makes it unique in `taken` if it is there; the name is added there."""
+    """Returns `wanted`, with a numeric suffix if it is in `taken`, and adds the result to `taken`."""
     name = wanted
     if wanted in taken:
         name = f"{wanted}{separator}{first_free(lambda number: f'{wanted}{separator}{number}' in taken, 2)}"
@@ -35,20 +35,20 @@ def unique_name(wanted: str, taken: set[str], separator: str = "_") -> str:
 
 
 def symbols_of(module: ModuleOp) -> set[str]:
-    """The names of everything in `module`."""
+    """Returns the symbol names of the top-level operations of `module`."""
     names = (op.get_attr_or_prop("sym_name") for op in module.ops)
     return {name.data for name in names if isinstance(name, StringAttr)}
 
 
-# Shapes that hold the same elements: which axes of one are which of the other.
+# Reshapes: which axes of the source correspond to which axes of the target.
 
 Groups = list[tuple[list[int], list[int]]]
 
 
 def common_groups(source: Sequence[int], target: Sequence[int]) -> Groups:
-    """The smallest groups of neighbouring axes of two shapes that hold as many elements on both sides.
+    """Returns the smallest groups of adjacent axes with equal numbers of elements in both shapes.
 
-    Axes of one step at the end belong to the last group. Where a size is 0, all axes are one group.
+    Trailing axes of size 1 belong to the last group. If a size is 0, all axes form one group.
     """
     if 0 in (*source, *target) or not source or not target:
         return [(list(range(len(source))), list(range(len(target))))]
@@ -74,10 +74,10 @@ def common_groups(source: Sequence[int], target: Sequence[int]) -> Groups:
 
 
 def real_axes(shape: Sequence[int]) -> list[int]:
-    """The axes of more or less than one step."""
+    """Returns the axes whose size is not 1."""
     return [axis for axis, size in enumerate(shape) if size != 1]
 
 
 def only_unit_axes_differ(a: Sequence[int], b: Sequence[int]) -> bool:
-    """Whether two shapes are the same but for axes of one step."""
+    """Returns True if two shapes are equal after their axes of size 1 are dropped."""
     return [a[axis] for axis in real_axes(a)] == [b[axis] for axis in real_axes(b)]

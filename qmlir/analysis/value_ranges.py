@@ -1,7 +1,8 @@
-"""Which numbers every value of the integer level may be: one walk forwards over a function, loops until nothing grows.
+"""Value ranges at the integer level: a forward data-flow analysis of a function, with a fixed point for loops.
 
-A tensor has one interval for all of its elements. Arguments may be anything of their type; structured operations are
-bounded by their bodies, sums by the number of their terms, contractions by their weights (`contraction_ranges`).
+A tensor has one interval for all its elements. Arguments have the range of their type. The ranges of structured
+operations follow from their bodies, those of sums from the number of terms, and those of contractions from their
+weights (`contraction_ranges`).
 """
 
 import math
@@ -37,14 +38,14 @@ from qmlir.dialects.kernel.ops import RequantizeOp, ReshapeOp, YieldOp
 from qmlir.ir.builtin_types import ranked_tensor
 
 _MOST_ROUNDS = 4
-"""How often a loop is walked before what still grows may be anything of its type."""
+"""The number of walks over a loop before values that still grow are widened to the range of their type."""
 
 _SAME_ELEMENTS = (ReshapeOp, tensor.ExtractSliceOp, tensor.ExtractOp, tensor.CastOp, tensor.CollapseShapeOp,
                   tensor.ExpandShapeOp)  # fmt: skip
-"""What gives elements of its first operand."""
+"""Operations whose result has only elements of the first operand."""
 
 _ALL_ELEMENTS = (tensor.InsertSliceOp, tensor.InsertOp)
-"""What gives elements of its first two operands."""
+"""Operations whose result has only elements of the first two operands."""
 
 _TERMINATORS = (StructuredYieldOp, scf.YieldOp, YieldOp)
 
@@ -61,7 +62,7 @@ class ValueRanges:
         return range_of_type(value.type) if found is None else found
 
     def _block(self, block: Block, arguments: Sequence[Interval]) -> list[Interval]:
-        """Walk over a block whose arguments are given; what its end hands on."""
+        """Walks over a block, given the ranges of its arguments; returns those of the operands of its terminator."""
         for value, interval in zip(block.args, arguments, strict=False):
             self.of[value] = interval
         for value in block.args[len(arguments) :]:
@@ -121,7 +122,7 @@ class ValueRanges:
         return wrapped(self._shifted(op, limits) if op.mode.mode is Mode.SHIFT else limits, bits)
 
     def _shifted(self, op: RequantizeOp, limits: Interval) -> Interval:
-        """What a shift leaves of the range of its operand: it is monotone, and rounds to a neighbour."""
+        """Returns the range of a requantization by shifts, which is monotone and rounds to an adjacent integer."""
         if self[op.accumulator].is_empty or self[op.parameters[0]].is_empty:
             return limits
         (low, high), places, zero = self[op.accumulator].values, self[op.parameters[0]].values, op.zero_point.value.data
@@ -135,7 +136,7 @@ class ValueRanges:
         return [first.joined(second) for first, second in zip(*ends, strict=True)] if len(ends) == 2 else []
 
     def _carried(self, block: Block, before: list[Interval], initial: list[Interval]) -> list[Interval]:
-        """What a block that runs any number of times hands on: its arguments after the first `before`."""
+        """Returns the ranges of the loop-carried values of a block; its first arguments have the ranges `before`."""
         carried = initial
         for _ in range(_MOST_ROUNDS):
             after = [old.joined(new) for old, new in zip(carried, self._block(block, [*before, *carried]), strict=True)]
@@ -149,7 +150,7 @@ class ValueRanges:
     # --- Structured operations ----------------------------------------------------------------------------------------
 
     def _index(self, op: IndexOp) -> Interval:
-        """The number of a step, of an operation whose operands say how many there are."""
+        """Returns the range of an iterator's index; the operands of the operation determine its trip count."""
         parent = op.parent_op()
         if isinstance(parent, LinalgStructuredOperation):
             steps = _steps(parent)[op.dim.value.data]
@@ -178,7 +179,7 @@ class ValueRanges:
     def _sum(
         self, block: Block, place: int, first: int, inputs: list[Interval], initial: list[Interval], terms: int
     ) -> Interval | None:
-        """What an output holds during and after a sum of so many terms; `None` where it is not a sum."""
+        """Returns the range of an output during and after a sum of `terms` terms, or `None` if it is not a sum."""
         argument, last = block.args[first + place], cast(Operation, block.last_op)
         addition = last.operands[place].owner
         uses = list(argument.uses)
@@ -191,7 +192,7 @@ class ValueRanges:
             return None
         total = times(term, Interval(terms, terms))
         start = initial[place].whole
-        # Before the last term the sum holds fewer of them.
+        # The range includes the partial sums.
         low, high = min(start.low, start.low + total.low), max(start.high, start.high + total.high)
         return wrapped(Interval(low, high), bits)
 
@@ -210,12 +211,12 @@ class ValueRanges:
         return result.whole
 
     def sums(self, op: ContractionOp) -> Interval | None:
-        """The exact sums of a contraction by channel, whatever its accumulator holds; `None` of floats."""
+        """Returns the range of the exact sums of a contraction per channel, before overflow; `None` for floats."""
         return sum_interval(op, self[op.x], self[op.w])
 
 
 def _steps(op: LinalgStructuredOperation) -> list[int | None]:
-    """How many steps each iterator has, `None` where no operand's axis says it."""
+    """Returns the trip count of each iterator, or `None` if no axis of an operand determines it."""
     found: list[int | None] = [None] * len(op.get_iterator_types())
     for value, attribute in zip(op.operands, op.get_indexing_maps(), strict=True):
         type_ = ranked_tensor(value.type)
@@ -228,7 +229,7 @@ def _steps(op: LinalgStructuredOperation) -> list[int | None]:
 
 
 def may_wrap(ranges: ValueRanges, op: Operation) -> bool:
-    """Whether an addition, subtraction or product may leave the range of its type."""
+    """Returns True if an addition, subtraction or multiplication may overflow its type."""
     if not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp):
         return False
     bits = bits_of(op.result.type)
