@@ -1,1 +1,1 @@
-"""From open shapes and run-time parameters to a module whose every size is known."""
+"""Specialization: replaces dynamic shapes and run-time parameters by static sizes and constants."""

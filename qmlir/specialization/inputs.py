@@ -1,4 +1,4 @@
-"""Inputs of a function: their shapes and values as text, checked against what a caller gives for them."""
+"""Shapes and values of function inputs: parsing them from text and checking them against the signature."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -17,11 +17,11 @@ from qmlir.ir.interfaces import HeldElement
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.text.elements import dense_dtype
 
-# The inputs of a function, checked against what is given for them: shapes, sizes that share a name, values.
+# Checks of the shapes and values that a caller passes, including dimensions that share a name.
 
 
 def function_of(module: ModuleOp, name: str) -> FuncOp:
-    """The function `name` of `module`. Raises `DiagnosticError` where there is none with a body."""
+    """Returns the function `name` of `module`. Raises `DiagnosticError` if there is none with a body."""
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     function = functions.get(name)
     if function is None:
@@ -32,12 +32,12 @@ def function_of(module: ModuleOp, name: str) -> FuncOp:
 
 
 def shape_text(shape: Sequence[int]) -> str:
-    """`1x?x3`: a shape as errors about inputs show it."""
+    """Returns a shape as messages show it, such as `1x?x3`."""
     return "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in shape) or "scalar"
 
 
 def port_text(port: Port) -> str:
-    """`image: 1x3x32x32 f32`: an input or an output as a caller has it."""
+    """Returns the name and type of an input or output as callers see it, such as `image: 1x3x32x32 f32`."""
     port = port.of_caller()
     type_ = ranked_tensor(port.type)
     if type_ is None:
@@ -46,7 +46,7 @@ def port_text(port: Port) -> str:
 
 
 def missing_inputs(ports: Iterable[Port]) -> str:
-    """The message about inputs that have no value: their types, and what to pass."""
+    """Returns the error message for inputs without a value, with their types and the option to pass."""
     missing = [port.of_caller() for port in ports]
     listed = ", ".join(f"'{port.name}' ({port_text(port).removeprefix(f'{port.name}: ')})" for port in missing)
     what = f"input{'s' if len(missing) > 1 else ''} {listed}"
@@ -54,13 +54,13 @@ def missing_inputs(ports: Iterable[Port]) -> str:
 
 
 def signature_text(function: FuncOp) -> str:
-    """A line for each input of a function, and for each output."""
+    """Returns one line for each input and output of a function."""
     takes = [f"takes {port_text(port)}" for port in inputs_of(function)]
     return "".join(f"{line}\n" for line in (*takes, *(f"gives {port_text(port)}" for port in outputs_of(function))))
 
 
 def check_known_inputs(function: FuncOp, names: Iterable[str]) -> None:
-    """Raise `DiagnosticError` for a name that is not an input of `function`."""
+    """Raises `DiagnosticError` for a name that is not an input of `function`."""
     inputs = [port.name for port in inputs_of(function)]
     for name in names:
         if name not in inputs:
@@ -69,7 +69,7 @@ def check_known_inputs(function: FuncOp, names: Iterable[str]) -> None:
 
 
 def check_shape(function: FuncOp, port: Port, found: Sequence[int], sizes: dict[str, int]) -> None:
-    """Check a shape against the type of an input; `sizes` collects the sizes that have names, one for each name."""
+    """Checks a shape against the type of an input. `sizes` collects the size of each named dimension."""
     type_ = ranked_tensor(port.type)
     if type_ is None:
         return
@@ -88,9 +88,9 @@ def check_shape(function: FuncOp, port: Port, found: Sequence[int], sizes: dict[
 
 
 def checked_value(function: FuncOp, port: Port, value: Any) -> Array:
-    """`value` as an array in the NumPy type of the input's elements, the stored ones where it is quantized.
+    """Returns `value` as an array of the input's element type, or of its storage type for a quantized input.
 
-    Where that holds more than the type, as for Booleans and integers of 4 bits, each element must be one of its values.
+    If the NumPy type is wider than the element type (Booleans, 4-bit integers), every element must be in its range.
     """
     type_ = ranked_tensor(port.type) or unranked_tensor(port.type)
     element = None if type_ is None else storage_element(type_.get_element_type())
@@ -107,7 +107,7 @@ def checked_value(function: FuncOp, port: Port, value: Any) -> Array:
         _check_limits(function, port, array.view(np.uint8), integer_limits(small.bitwidth, is_signed=False))
     integer = None if element is None else as_integer(element)
     if integer is not None and integer.width.data < 8 * dtype.itemsize:
-        # A Boolean of NumPy is a byte, which another library may have filled with anything.
+        # A NumPy Boolean is a byte, in which another library may have stored any number.
         numbers = array.view(np.uint8) if is_bool else array
         _check_limits(function, port, numbers, (0, 1) if is_truth else storage_limits(integer))
     held = None if type_ is None else type_.get_element_type()
@@ -129,9 +129,9 @@ def _check_limits(function: FuncOp, port: Port, array: Array, limits: tuple[int,
 def static_types(
     function: FuncOp, shapes: Mapping[str, Sequence[int]], *, keeps_dynamic: bool = False
 ) -> list[AnyTensor]:
-    """The type of each input with the sizes that `shapes` gives, itself or by the name of a size.
+    """Returns the type of each input with the sizes from `shapes`, taken by input or by the name of a dimension.
 
-    Raises `DiagnosticError` for a size that is not known, unless `keeps_dynamic` lets `shapes` have `DYNAMIC_INDEX`.
+    Raises `DiagnosticError` for an unknown size. With `keeps_dynamic`, sizes in `shapes` may be `DYNAMIC_INDEX`.
     """
     check_known_inputs(function, shapes)
     ports = inputs_of(function)
@@ -168,10 +168,10 @@ def _known_type(
 
 
 def _named(entries: Iterable[str], what: str) -> Iterator[tuple[str, str, str]]:
-    """Each entry with its name and its text."""
+    """Yields each entry with its name and the text after the equals sign."""
     seen: set[str] = set()
     for entry in entries:
-        # Names of tensors may hold any character, an equals sign too.
+        # Names of tensors may contain any character, including an equals sign.
         name, equals, text = entry.rpartition("=")
         if name in seen:
             raise text_error(f"duplicate {what} for '{name}'")
@@ -180,7 +180,7 @@ def _named(entries: Iterable[str], what: str) -> Iterator[tuple[str, str, str]]:
 
 
 def parse_shapes(entries: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """`name=1x3` as a shape by name; `name=scalar` has no sizes. Raises `DiagnosticError`."""
+    """Parses shapes such as `name=1x3`; `name=scalar` has no sizes. Raises `DiagnosticError` for other text."""
     shapes: dict[str, tuple[int, ...]] = {}
     for entry, name, text in _named(entries, "shape"):
         sizes = [] if text == "scalar" else text.split("x")
@@ -191,7 +191,10 @@ def parse_shapes(entries: Sequence[str]) -> dict[str, tuple[int, ...]]:
 
 
 def parse_sizes(entries: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """`sequence=16x64` as numbers above 0, in order, by the name of an open size. Raises `DiagnosticError`."""
+    """Parses sizes of dynamic dimensions such as `sequence=16x64`; returns them sorted, by name of the dimension.
+
+    Raises `DiagnosticError` for other text, and for a size below 1.
+    """
     sizes: dict[str, tuple[int, ...]] = {}
     for entry, name, text in _named(entries, "size"):
         numbers = sorted({int(size) for size in text.split("x") if size.isdecimal()})
@@ -208,12 +211,12 @@ def _not_a_value(entry: str) -> str:
 
 
 def _number(text: str) -> int | float:
-    # An i64 is not always a float.
+    # A float can't represent every i64.
     return int(text) if text.removeprefix("-").isdecimal() else float(text)
 
 
 def parse_numbers(entries: Sequence[str]) -> dict[str, tuple[int | float, ...]]:
-    """`name=2x-1` or `name=0.5x2` as numbers by name, `name=` as none. Raises `DiagnosticError`."""
+    """Parses values such as `name=2x-1` or `name=0.5x2`; `name=` has no numbers. Raises `DiagnosticError`."""
     values: dict[str, tuple[int | float, ...]] = {}
     for entry, name, text in _named(entries, "value"):
         if not name:
@@ -226,7 +229,7 @@ def parse_numbers(entries: Sequence[str]) -> dict[str, tuple[int | float, ...]]:
 
 
 def parse_values(function: FuncOp, entries: Sequence[str]) -> dict[str, Array]:
-    """The values that `entries` give inputs of `function`: lists and scalars, as arrays in the types of the inputs."""
+    """Parses values for inputs of `function`; returns arrays (scalars or 1-D) of the types of the inputs."""
     numbers = parse_numbers(entries)
     check_known_inputs(function, numbers)
     return _arrays(function, numbers)

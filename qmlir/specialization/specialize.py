@@ -41,14 +41,14 @@ from qmlir.specialization.stored_weights import stays_stored
 from qmlir.text.elements import dense_dtype
 from qmlir.text.weights import ExternalWeightsAttr
 
-# Which inputs a module is specialized by: those whose values say a size, or what an operation does.
+# The inputs whose values a module is specialized for: those that determine a size or a parameter of an operation.
 #
-# Values are followed backwards from the parameters of operations, through whatever they are computed from, up to
-# what follows from shapes alone: the size of an image depends on its shape, not on its elements.
+# A backward slice from the parameters of operations finds them. The slice stops at operations that read only shapes:
+# the size of an image depends on its shape, not on its elements.
 
 
 def values_behind(values: Iterable[SSAValue]) -> set[SSAValue]:
-    """`values`, and all values that they are computed from."""
+    """Returns `values` and all values that they are computed from (their backward slice)."""
     found: set[SSAValue] = set()
     pending = list(values)
     while pending:
@@ -62,7 +62,7 @@ def values_behind(values: Iterable[SSAValue]) -> set[SSAValue]:
 
 
 def reads_shapes_only(op: Operation) -> bool:
-    """Whether the results of `op` are told by the shapes of its operands."""
+    """Returns True if the results of `op` depend only on the shapes of its operands."""
     return op.has_trait(ReadsShapesOnly, value_if_unregistered=False)
 
 
@@ -71,9 +71,10 @@ def _parametric(function: FuncOp) -> list[HasParameters]:
 
 
 def _inputs_among(function: FuncOp, values: set[SSAValue]) -> tuple[str, ...]:
-    """The names of inputs among `values` that are numbers or lists of them.
+    """Returns the names of the inputs among `values` that are scalars or 1-D tensors.
 
-    A size that is computed from a matrix or an image is one of the data: to be compiled for each of them is of no use.
+    A size that is computed from a matrix or an image depends on the data: code compiled for one such value would be of
+    no use for the next.
     """
     ports = inputs_of(function)
     arguments = function.body.block.args
@@ -88,14 +89,14 @@ def _is_list(argument: BlockArgument) -> bool:
 
 
 def parameter_values(function: FuncOp) -> set[SSAValue]:
-    """The parameters of all operations of `function`, and the values that they are computed from."""
+    """Returns the parameters of all operations of `function`, and the values that they are computed from."""
     return values_behind(value for op in _parametric(function) for value in op.parameter_operands())
 
 
 def depends_on_data(function: FuncOp, op: Operation) -> bool:
-    """Whether elements that a run gives decide what `op` computes: it is unknown when `function` is specialized.
+    """Returns True if the operands of `op` depend on the data, so that they are unknown when `function` is specialized.
 
-    What a function is specialized by, shapes and the values of parameters, is no data.
+    Shapes and the values of parameters are known then, so they don't count as data.
     """
     parameters = parameter_values(function)
     arguments = (value for value in values_behind(op.operands) if isinstance(value, BlockArgument))
@@ -103,46 +104,46 @@ def depends_on_data(function: FuncOp, op: Operation) -> bool:
 
 
 def parameter_inputs(module: ModuleOp, function: str = "main") -> tuple[str, ...]:
-    """The inputs on whose values it depends what an operation does: sizes, axes, bounds of slices, diagonals.
+    """Returns the inputs whose values are parameters of operations: sizes, axes, bounds of slices, diagonals.
 
-    They are those to give to `specialize`: code is compiled for their values, as it is for the shapes of the others.
+    `specialize` needs the values of these inputs: code is compiled for them, as it is for the shapes of the others.
     """
     found = function_of(module, function)
     return _inputs_among(found, parameter_values(found))
 
 
-# Types with more of their shape known: what inference gives, joined with what the value's own type says.
+# Type refinement: joins an inferred type with the type that a value already has.
 
 
 def is_static(type_: Attribute) -> bool:
-    """Whether `type_` is a tensor of known sizes."""
+    """Returns True if `type_` is a tensor type with a static shape."""
     ranked = ranked_tensor(type_)
     return ranked is not None and DYNAMIC_INDEX not in ranked.get_shape()
 
 
 def is_open(type_: Attribute) -> bool:
-    """Whether `type_` is a tensor of which a size is not known, or a sequence."""
+    """Returns True if `type_` is a tensor type with a dynamic size or without a rank, or a sequence type."""
     if isinstance(type_, SequenceType) or unranked_tensor(type_) is not None:
         return True
     return ranked_tensor(type_) is not None and not is_static(type_)
 
 
 def retype(value: SSAValue, type_: Attribute) -> SSAValue:
-    """`value` with another type: a new value where it is another one."""
+    """Returns `value` with type `type_`, replaced by a new value if its type differs."""
     return value if value.type == type_ else Rewriter.replace_value_with_new_type(value, type_)
 
 
 def shaped(type_: Attribute, shape: Sequence[int]) -> AnyTensor:
-    """The tensor type of `shape` with the elements of the ranked tensor `type_`."""
+    """Returns the tensor type with shape `shape` and the element type of `type_`."""
     ranked = ranked_tensor(type_)
     assert ranked is not None
     return TensorType(ranked.get_element_type(), list(shape))
 
 
 def refined(type_: Attribute, inferred: Attribute) -> Attribute | None:
-    """`type_` with the sizes that `inferred` knows, `None` where they contradict each other.
+    """Returns `type_` with its dynamic sizes replaced by those of `inferred`, or `None` if the two contradict.
 
-    The elements stay: what quantization decided of them does not follow from the operands.
+    The element type is kept: quantization chose it, so it doesn't follow from the operands.
     """
     if isinstance(type_, SequenceType) and isinstance(inferred, SequenceType):
         tensors = refined(type_.tensors, inferred.tensors)
@@ -161,25 +162,24 @@ def refined(type_: Attribute, inferred: Attribute) -> Attribute | None:
     return shaped(type_, sizes)
 
 
-# Constant folding by evaluators: an operation on constants becomes the constants that its evaluator computes.
+# Constant folding: an operation on constants is replaced by the constants that its evaluator computes.
 #
-# Constants may grow on the way, but not without bound: see `MAX_GROWTH`. What only changes the shape of a constant
-# shares its bytes.
+# `MAX_GROWTH` bounds how much constants may grow. A result that only reshapes a constant shares its bytes.
 
 MAX_GROWTH = 16
-"""How many times the bytes of the constants that it comes from a folded constant may have..."""
+"""A folded constant may have this many times the bytes of the model's constants that it was computed from, ..."""
 
 FREE_BYTES = 1 << 16
-"""...and how many more in any case."""
+"""... plus this number of bytes."""
 
 
 def is_constant(value: SSAValue) -> bool:
-    """Whether `value` is a constant that is in memory."""
+    """Returns True if `value` is a constant whose elements are in memory, not in an external file."""
     return isinstance(value.owner, ConstantOp) and not isinstance(value.owner.value, ExternalWeightsAttr)
 
 
 def _bytes(types: Iterable[AnyTensor]) -> int:
-    """The bytes that constants of static `types` take."""
+    """Returns the size in bytes of constants with these static types."""
     return sum(
         math.prod(type_.get_shape()) * dtype.itemsize
         for type_ in types
@@ -188,24 +188,24 @@ def _bytes(types: Iterable[AnyTensor]) -> int:
 
 
 def _constant_types(op: Operation) -> list[AnyTensor] | None:
-    """The result types, `None` where one is not a tensor of numbers."""
+    """Returns the result types, or `None` if one of them is not a tensor of numbers."""
     types = [type_ for each in op.result_types if (type_ := ranked_tensor(each)) is not None]
     is_held = all(dense_dtype(storage_element(type_.get_element_type())) is not None for type_ in types)
     return types if is_held and len(types) == len(op.results) else None
 
 
 def _arguments(op: Operation) -> list[Array]:
-    """The values of the operands, as far as the meaning of `op` looks at them."""
+    """Returns the operands for the evaluator of `op`; only their shapes are right if it reads nothing else."""
     if reads_shapes_only(op):
         types = [ranked_tensor(value.type) for value in op.operands]
-        # One element stands for all, whatever their number: it is not read.
+        # The elements are not read, so one is broadcast to the whole shape.
         return [np.broadcast_to(np.int8(0), type_.get_shape()) for type_ in types if type_ is not None]
     arrays = [constant_array(value) for value in op.operands]
     return [array for array in arrays if array is not None]
 
 
 def _is_known(op: Operation) -> bool:
-    """Whether all that the meaning of `op` looks at is known."""
+    """Returns True if everything that the evaluator of `op` reads (elements or shapes) is known."""
     if not op.operands or op.regions or not op.has_trait(Pure, value_if_unregistered=False):
         return False
     if reads_shapes_only(op):
@@ -214,17 +214,17 @@ def _is_known(op: Operation) -> bool:
 
 
 class Folder:
-    """Folds operations in the order of their block; knows how much of the model each constant comes from."""
+    """Folds operations in block order, and tracks the size of the model's constants that each result comes from."""
 
     def __init__(self) -> None:
         self._sources: dict[SSAValue, int] = {}
 
     def fold(self, op: Operation, *, always: bool) -> list[ConstantOp] | None:
-        """The constants that the results of `op` are, `None` where they are not known, or would be too large.
+        """Returns constants for the results of `op`, or `None` if they are unknown or too large.
 
-        `always` is for what must be known, however large it is, and then an operation that cannot be computed is an
-        error. Where the size of a result is known only when it is computed, it is computed; the type of the result is
-        refined, also where it is too large for a constant.
+        `always` is for results that must be known: it ignores the limit, and an operation that can't be evaluated is
+        an error. A result of dynamic size is evaluated to find its size; its type is refined even if it is too large to
+        become a constant.
         """
         types = _constant_types(op)
         if types is None or not _is_known(op) or (not always and stays_stored(op)):
@@ -249,7 +249,7 @@ class Folder:
         return constants
 
     def _source(self, value: SSAValue) -> int:
-        """The bytes of the model's own constants that the constant `value` comes from."""
+        """Returns the size in bytes of the model's constants that the constant `value` was computed from."""
         type_ = ranked_tensor(value.type)
         own = 0 if type_ is None else _bytes([type_])
         return self._sources.get(value, own)
@@ -257,17 +257,17 @@ class Folder:
     @staticmethod
     def _evaluated(op: Operation, *, must: bool) -> Sequence[Array] | None:
         try:
-            # What IEEE gives for a division by 0 or an overflow is the answer.
+            # The IEEE result of a division by 0 or an overflow is the correct result.
             with np.errstate(all="ignore"):
                 return evaluate(op, _arguments(op))
-        except Exception as error:  # a meaning may be anybody's code
+        except Exception as error:  # packages may supply evaluators, which can raise anything
             if not must:  # running the operation reports it
                 return None
             raise not_computed(op, error) from error
 
     @staticmethod
     def _constant(op: Operation, value: Array, type_: AnyTensor) -> ConstantOp:
-        """The constant of `value`, over the bytes of an operand where it is the same elements in the same order."""
+        """Returns a constant of `value`; it shares the bytes of an operand with the same elements in the same order."""
         for operand in op.operands:
             array = constant_array(operand)
             if array is None or array.nbytes != value.nbytes or array.dtype != value.dtype:
@@ -280,12 +280,11 @@ class Folder:
         return ConstantOp.of(np.ascontiguousarray(value), type_)
 
 
-# Specializing: one function for one shape of each input, with every size known.
+# Specialization: one function for one static shape of each input.
 #
-# A block lists operations before their users, so one walk in its order is enough: the operands of an operation have
-# their last types, and are constants where they can be, before its own types are inferred and it is folded. What a
-# parameter says becomes the operation's own (a property, a result type), a size becomes a constant, and what is
-# computed from constants is computed here, within a bound (see `qmlir.specialization.specialize`).
+# Operations precede their users in a block, so one walk in block order is enough: before an operation is visited, its
+# operands have their final types and are constants if they can be. The walk turns parameters into properties or result
+# types of their operations, turns sizes into constants, and folds operations on constants within a bound.
 
 Shapes = Mapping[str, Sequence[int]]
 Values = Mapping[str, Any]
@@ -294,15 +293,15 @@ Values = Mapping[str, Any]
 def specialize(
     module: ModuleOp, shapes: Shapes | None = None, values: Values | None = None, *, function: str = "main"
 ) -> ModuleOp:
-    """A clone of `module` whose `function` takes inputs of `shapes`, and knows the inputs of `values`.
+    """Returns a clone of `module` whose `function` takes inputs of static `shapes`, with the inputs in `values` fixed.
 
-    `shapes` gives the sizes of inputs by name; an input that is not named has the sizes of its type, or those that
-    another input has under the same name. The inputs of `values` become constants (stored integers for a quantized
-    one) and are no inputs any more; those of `parameter_inputs(module)` must be among them. Weights are shared with
-    `module`, not copied. Functions that it calls become functions for the sizes that they are called with; others stay.
+    `shapes` maps names of inputs to their sizes. An input that isn't named has the sizes of its type, or those that
+    another input has for the same named dimensions. The inputs in `values` are replaced by constants (stored integers
+    for a quantized input); they must include `parameter_inputs(module)`. The clone shares the weights of `module`.
+    Called functions are specialized for the sizes of their calls; other functions are unchanged.
 
-    Raises `DiagnosticError` for what does not fit the inputs, for sizes that contradict each other, and, naming the
-    operation, for a size that depends on the data: how many elements are not 0, a shape computed from activations.
+    Raises `DiagnosticError` for shapes or values that don't match the inputs, for contradicting sizes, and for a size
+    that depends on the data (a count of nonzero elements, a shape computed from activations); it names the operation.
     """
     clone = module.clone()
     specialize_function(clone, shapes or {}, values or {}, function)
@@ -312,15 +311,14 @@ def specialize(
 def specialize_function(
     module: ModuleOp, shapes: Shapes, values: Values, name: str = "main", *, keeps_dynamic: bool = False
 ) -> None:
-    """Specialize a function in place, as `specialize` does.
+    """Specializes a function in place, like `specialize`.
 
-    With `keeps_dynamic`, a size in `shapes` may be `DYNAMIC_INDEX`: it stays dynamic, and so do the sizes that follow
-    from it.
+    With `keeps_dynamic`, a size in `shapes` may be `DYNAMIC_INDEX`: it stays dynamic, as do sizes that depend on it.
     """
     function = function_of(module, name)
     if len(function.body.blocks) > 1:
         raise op_error(function, "must have a single block to be specialized")
-    erase_dead(function.body)  # what nothing uses needs no sizes
+    erase_dead(function.body)  # unused operations need no sizes
     _check_parameters(module, function, values)
     given = _given_values(function, values)
     types = static_types(function, _all_shapes(function, shapes, given), keeps_dynamic=keeps_dynamic)
@@ -330,7 +328,7 @@ def specialize_function(
 
 
 def _specialize_body(function: FuncOp, needed: set[SSAValue] | None = None, *, keeps_dynamic: bool = False) -> None:
-    """Specialize what is in a function whose arguments have their types."""
+    """Specializes the body of a function whose arguments already have their static types."""
     specializer = _Specializer(parameter_values(function) if needed is None else needed, keeps_dynamic)
     specializer.run(function)
     erase_dead(function.body)
@@ -340,7 +338,7 @@ def _specialize_body(function: FuncOp, needed: set[SSAValue] | None = None, *, k
 
 
 def _own_callee(callee: FuncOp, call: CallOp) -> FuncOp:
-    """The function `callee` for `call` alone: itself if `call` is its only caller, otherwise a private copy."""
+    """Returns a function that only `call` calls: `callee` itself if it has no other caller, else a private copy."""
     module = callee.parent_op()
     assert isinstance(module, ModuleOp)
     others = (op for op in module.walk() if isinstance(op, CallOp) and op is not call)
@@ -388,7 +386,7 @@ def _all_shapes(function: FuncOp, shapes: Shapes, given: Mapping[str, Array]) ->
 
 
 def _set_arguments(function: FuncOp, types: Sequence[AnyTensor], given: Mapping[str, Array]) -> None:
-    """Give the arguments their types, and put constants in the place of those whose values are given."""
+    """Sets the types of the arguments and replaces those whose values are given by constants."""
     block = function.body.block
     ports = inputs_of(function)
     attributes = [dict(each.data) for each in function.arg_attrs or [DictionaryAttr({})] * len(ports)]
@@ -397,7 +395,7 @@ def _set_arguments(function: FuncOp, types: Sequence[AnyTensor], given: Mapping[
         argument = retype(block.args[place], type_)
         if port.name not in given:
             attributes[place] = _without_sizes(attributes[place])
-            if given:  # a place is not a name any more
+            if given:  # the positions of arguments change, so positional names are no longer valid
                 attributes[place][NAME] = StringAttr(port.name)
             continue
         constant = ConstantOp.of(np.ascontiguousarray(given[port.name]), type_)
@@ -417,12 +415,12 @@ def _set_arguments(function: FuncOp, types: Sequence[AnyTensor], given: Mapping[
 
 
 def _without_sizes(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
-    """The attributes of an input or output without the names of its sizes."""
+    """Returns the attributes of an input or output without the names of its dimensions."""
     return {name: value for name, value in attributes.items() if name != DIMS}
 
 
 def _set_signature(function: FuncOp) -> None:
-    """Let the function's type say what its arguments and results are now."""
+    """Updates the function type from the types of its arguments and results."""
     block = function.body.block
     results = block.last_op.operand_types if isinstance(block.last_op, ReturnOp) else ()
     function.function_type = FunctionType.from_lists([argument.type for argument in block.args], results)
@@ -434,14 +432,14 @@ def _set_signature(function: FuncOp) -> None:
 
 
 class _Specializer:
-    """One walk over a function. `needed` are the values that a parameter is, or is computed from."""
+    """One walk over a function. `needed` are the parameters and the values that they are computed from."""
 
     def __init__(self, needed: set[SSAValue], keeps_dynamic: bool):
         self.needed = needed
         self.keeps_dynamic = keeps_dynamic
         self.folder = Folder()
         self.late: set[SSAValue] = set()
-        """The values whose sizes are known in a run only: of islands, and of what takes these."""
+        """Values whose sizes are known only at run time: results of fallback nodes, and values computed from them."""
 
     def run(self, function: FuncOp) -> None:
         self.late.update(argument for argument in function.body.block.args if is_open(argument.type))
@@ -472,19 +470,19 @@ class _Specializer:
             self._replace(op, Replacement(constants, [constant.result for constant in constants]))
 
     def _note_late(self, op: Operation) -> None:
-        """Note the results whose sizes the operands do not tell."""
+        """Records the results whose sizes don't follow from the operands."""
         if op.has_trait(SizesKnownInRun, value_if_unregistered=False) or not self.late.isdisjoint(op.operands):
             self.late.update(result for result in op.results if is_open(result.type))
 
     def _call(self, op: CallOp) -> None:
-        """Let a call whose operands have other sizes now call a function that is made for them."""
+        """Redirects a call whose operand sizes have changed to a function specialized for them."""
         callee = SymbolTable.lookup_symbol(op, op.callee)
         if not isinstance(callee, FuncOp) or len(callee.body.blocks) != 1:
             return
         types = [type_ for each in op.operand_types if (type_ := ranked_tensor(each)) is not None]
         is_same = tuple(callee.function_type.inputs) == tuple(op.operand_types)
         is_late = not self.late.isdisjoint(op.operands)
-        if is_same and is_late:  # made for such operands already: a run tells the sizes of the results, too
+        if is_same and is_late:  # already specialized for these operands; result sizes are known only at run time
             self.late.update(result for result in op.results if is_open(result.type))
         if is_same or len(types) != len(op.operands) or not (is_late or all(map(is_static, types))):
             return
@@ -497,7 +495,7 @@ class _Specializer:
         self.late.update(result for result in op.results if is_open(result.type))
 
     def _control(self, op: Operation) -> None:
-        """Specialize what is in a choice or a loop, for the sizes of what enters it; these stay from step to step."""
+        """Specializes the regions of a conditional or a loop; loop-carried values keep their sizes over iterations."""
         visited = {op.parent_block()}
         for block in [block for region in op.regions for block in region.blocks]:
             self._hand_on(op, lambda each, into=block: each.taken.owner is into and each.user.parent_block() in visited)
@@ -507,9 +505,9 @@ class _Specializer:
         self._hand_on(op, lambda _: True)
 
     def _hand_on(self, op: Operation, is_now: Callable[[HandedOn], bool]) -> None:
-        """Give what values become the sizes of the values, where `is_now` says so."""
+        """Propagates sizes into the block arguments and results that values are forwarded to, if `is_now` allows it."""
         for place in range(len(list(handed_on(op)))):
-            each = list(handed_on(op))[place]  # a new type makes a new value
+            each = list(handed_on(op))[place]  # listed again: retyping replaces a value
             if not is_now(each):
                 continue
             type_ = refined(each.taken.type, each.given.type)
@@ -525,7 +523,7 @@ class _Specializer:
                 self.late.add(taken)
 
     def _infer(self, op: Operation) -> None:
-        """Give the results of `op` the types that follow from its operands."""
+        """Refines the result types of `op` by those inferred from its operands."""
         if not isinstance(op, InferResultTypes):
             return
         try:
@@ -539,7 +537,7 @@ class _Specializer:
             self._follow(result, retype(result, found))
 
     def _follow(self, old: SSAValue, new: SSAValue) -> None:
-        """Let `new` be needed where `old` was."""
+        """Marks `new`, which replaces `old`, as needed if `old` was."""
         if old in self.needed:
             self.needed.add(new)
 
@@ -571,7 +569,7 @@ def _by_parameters(op: HasParameters) -> Replacement | None:
 
 
 def _check_parameters_known(op: HasParameters) -> None:
-    """Raise where a parameter is known only when the model runs."""
+    """Raises `DiagnosticError` if a parameter is known only at run time."""
     unknown = {value for value in op.parameter_operands() if not is_constant(value)}
     if unknown and isinstance(op, IRDLOperation):
         names = [f"'{name}'" for name, _, values in operand_groups(op) if not unknown.isdisjoint(values)]
@@ -581,9 +579,9 @@ def _check_parameters_known(op: HasParameters) -> None:
 
 
 def _check_closed(op: Operation, late: Container[SSAValue]) -> None:
-    """Raise where a size of a result is not known, or where a call does not fit the function any more.
+    """Raises `DiagnosticError` if a result has a dynamic size, or if a call no longer matches its callee.
 
-    The sizes of the results `late` are known in a run only.
+    The results in `late` are exempt: their sizes are known only at run time.
     """
     callee = SymbolTable.lookup_symbol(op, op.callee) if isinstance(op, CallOp) else None
     if isinstance(callee, FuncOp) and tuple(callee.function_type.inputs) != tuple(op.operand_types):

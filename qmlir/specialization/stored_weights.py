@@ -1,4 +1,4 @@
-"""Weights that stay stored: constants that data are multiplied by as they are dequantized."""
+"""Weights that stay in their storage type and are dequantized inside the loops that use them."""
 
 import math
 
@@ -15,23 +15,23 @@ from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQua
 from qmlir.ir.builtin_types import element_of, shape_of
 
 _LEAST, _BYTE = 8, 4
-"""The terms of a block from which on loops widen its weights, and how many there may be in a byte."""
+"""The smallest block size for which loops convert weights, and the largest number of weights in a byte."""
 
 _FEWEST = 4096
-"""Weights of small floats from which on they stay for other products than those of one row.
+"""The least number of low-precision float weights that stay stored in contractions of more than one row.
 
-As f32, 16 KB, fewer take no more than the code that makes floats of them: 144 windows of 3x3 take 156 us so, and 197 in
-f8E4M3 (28x28, a Xeon with AVX512-VNNI).
+Fewer weights take at most 16 KB as f32, no more than the code that converts them: 144 windows of 3x3 take 156 us in
+f32 and 197 us in f8E4M3 (28x28, a Xeon with AVX512-VNNI).
 """
 
 
 def stays_stored(op: Operation) -> bool:
-    """Whether `op` dequantizes constant weights which loops make floats of, each time that they run.
+    """Returns True if `op` dequantizes constant weights that loops should convert to floats each time they run.
 
-    Floats of 8 bits and fewer do, as weights of a product or a convolution: a quarter of the memory of f32, or an
-    eighth. Integers do as weights of one row, which waits for memory: 1x2048x2048 with 4 bits in blocks of 32 takes 193
-    us, in f32 292 (Zen 4), and 280 and 606 with caches that other memory has filled. More rows use each weight more
-    often, and get them as f32 once.
+    This holds for low-precision floats (8 bits or fewer) as weights of a contraction: they take a quarter or an eighth
+    of the memory of f32. It holds for integer weights that are multiplied by a single row, which is bound by memory:
+    1x2048x2048 with 4-bit weights (block size 32) takes 193 us, against 292 us in f32 (Zen 4); with cold caches, 280
+    and 606 us. With more rows, each weight is used more often, and converting once to f32 is faster.
     """
     if not isinstance(op, DequantizeCastOp) or not isinstance(op.input.owner, ConstantOp) or not op.result.uses:
         return False
@@ -47,19 +47,19 @@ def stays_stored(op: Operation) -> bool:
 
 
 def _is_byte(type_: UniformQuantizedType) -> bool:
-    """Whether a byte holds every number less its zero point."""
+    """Returns True if a signed byte holds every stored value minus its zero point."""
     low, high = integer_limits(8)
     lowest, highest = type_.storage_min - np.max(type_.zero_points), type_.storage_max - np.min(type_.zero_points)
     return bool(low <= lowest and highest <= high)
 
 
 def _is_weight(use: Use) -> bool:
-    """Whether it is what data is multiplied by."""
+    """Returns True if the use is the weight operand of a contraction."""
     return use.index == 1 and isinstance(use.operation, ConvOp | FullyConnectedOp | MatMulOp)
 
 
 def _is_row(use: Use, type_: UniformType, shape: tuple[int, ...]) -> bool:
-    """Whether one row is multiplied by weights of a type, in whose blocks loops sum."""
+    """Returns True if a single row is multiplied by these weights, and loops can sum them block by block."""
     op = use.operation
     if not _is_weight(use) or not isinstance(op, MatMulOp | FullyConnectedOp) or len(shape) != 2:
         return False

@@ -1,1 +1,1 @@
-"""From open sizes to one function of a stated capacity that computes every size up to it, from padded inputs."""
+"""Padding: turns a function with dynamic sizes into one of static capacity that computes every size up to it."""

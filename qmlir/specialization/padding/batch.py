@@ -1,11 +1,11 @@
-"""The batch of a function: the axes along which inputs and outputs hold samples that are independent of each other.
+"""Proof that the samples of a batch are independent, and the batch axes of inputs and outputs.
 
-A function that computes each sample alone serves any batch, one sample or some at a time. The walk over padded sizes
-proves it: it follows the batch, one dynamic size, through every operation. No value may have it twice, and no operation
-may combine, count or number the elements along it. An operation without a rule stops the proof.
+A function that computes each sample separately works for any batch size, in any number of parts. The padding walk
+proves this: it follows the batch, one dynamic dimension, through every operation. No value may have the batch twice,
+and no operation may combine, count or index elements along it. An operation without a rule stops the proof.
 
-The proof is made on a function whose batch is dynamic (`dynamic_batch`). At a batch of one, softmax, a recurrent layer
-or a size that is read are gone or look alike, so `specialize_batch` records in the function what was proven before.
+The proof needs a function whose batch is dynamic (`dynamic_batch`): with a batch of one, operations that mix samples
+may have been folded away or look harmless. `specialize_batch` therefore records the result in the specialized function.
 """
 
 import math
@@ -40,30 +40,32 @@ from qmlir.specialization.padding.symbolic_sizes import Extent, extents
 from qmlir.specialization.specialize import Shapes, is_open, specialize, specialize_function
 
 BATCH = "batch"
-"""The dynamic size that an axis of the inputs is."""
+"""The name of the dynamic dimension that stands for the batch in a proof."""
 
 PROVEN = "nn.batch"
-"""Marks a function that had a dynamic batch: the axes that were proven to hold independent samples, or the reason why
-none were and the axes that were dynamic."""
+"""Marks a function that had a dynamic batch.
+
+It holds the proven batch axes, or the reason why the proof failed together with the axes that were dynamic.
+"""
 
 REASON = "reason"
 
 SEQUENCES = 3
-"""The axes of sequences as recurrent layers of ONNX have them: steps, sequences, elements."""
+"""The rank of sequences in recurrent layers of ONNX: `[steps, batch, elements]`."""
 
 PROOF = 2
-"""The capacity of the batch in a proof: nothing follows from it."""
+"""The capacity of the batch in a proof. Any number above 1 would do."""
 
 
 @dataclass(frozen=True)
 class BatchAxes:
-    """The axis of the batch of each input and output that has one; all others are the same for every sample."""
+    """The batch axis of each input and output that has one; other inputs and outputs are shared by all samples."""
 
     inputs: Mapping[str, int]
     outputs: Mapping[str, int]
 
     def attribute(self) -> DictionaryAttr:
-        """These axes as an attribute of a function."""
+        """Returns these axes as the attribute that marks a function."""
         sides = {"inputs": self.inputs, "outputs": self.outputs}
         return DictionaryAttr(
             {
@@ -74,7 +76,7 @@ class BatchAxes:
 
     @staticmethod
     def of(function: FuncOp) -> "BatchAxes | None":
-        """The axes that `function` was marked with; `None` if it has no mark, or that of an unproven batch."""
+        """Returns the axes in the mark of `function`; `None` if it has no mark or its batch is not proven."""
         found = function.attributes.get(PROVEN)
         if not isinstance(found, DictionaryAttr) or REASON in found.data:
             return None
@@ -88,9 +90,9 @@ def _axes_in(attribute: DictionaryAttr, side: str) -> dict[str, int]:
 
 
 def batch_candidates(function: FuncOp) -> list[dict[str, int]]:
-    """The axes that may be the batch, by input: one dynamic size of each input that has any.
+    """Returns candidates for the batch axes: each has one dynamic axis of every input that has any.
 
-    That is the first axis of all, the second, or the one that has the same name in all; the others stay as they are.
+    A candidate is the first axis of all these inputs, the second, or the axis with the same name in all of them.
     """
     ports = inputs_of(function)
     types = [ranked_tensor(port.type) for port in ports]
@@ -110,7 +112,7 @@ def batch_candidates(function: FuncOp) -> list[dict[str, int]]:
 
 
 def with_size(shapes: Mapping[str, Sequence[int]], axes: Mapping[str, int], size: int) -> dict[str, tuple[int, ...]]:
-    """`shapes` with another size along the axis of each input in `axes`."""
+    """Returns `shapes` with `size` along the axis that `axes` names for each input."""
     return {
         name: tuple(size if axis == axes.get(name) else each for axis, each in enumerate(shape))
         for name, shape in shapes.items()
@@ -118,9 +120,9 @@ def with_size(shapes: Mapping[str, Sequence[int]], axes: Mapping[str, int], size
 
 
 def proven_batch(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: str = "main") -> BatchAxes:
-    """The batch of a function of dynamic sizes, for inputs of `shapes` but for their batch.
+    """Returns the proven batch axes of a function with dynamic sizes, given the shapes of its inputs.
 
-    Raises `DiagnosticError` with the reason why the first of `batch_candidates` is none, if no candidate is one.
+    Raises `DiagnosticError` if no candidate can be proven, with the reason for the first of `batch_candidates`.
     """
     function = function_of(module, name)
     errors: list[DiagnosticError] = []
@@ -138,7 +140,7 @@ def proven_batch(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: st
 
 
 def dynamic_axes(function: FuncOp) -> dict[str, list[int]]:
-    """The axes of each input that have a dynamic size; of one without a rank, those that may be a batch."""
+    """Returns the dynamic axes of each input; for an unranked input, the axes that may be the batch."""
     found: dict[str, list[int]] = {}
     for port in inputs_of(function):
         type_ = ranked_tensor(port.type)
@@ -148,7 +150,7 @@ def dynamic_axes(function: FuncOp) -> dict[str, list[int]]:
 
 
 def mark_batch(function: FuncOp, dynamic: Mapping[str, Sequence[int]], found: BatchAxes | DiagnosticError) -> None:
-    """Record in `function`, which has static shapes, what was found of its inputs with the axes `dynamic`."""
+    """Marks `function`, which has static shapes, with its proven batch, or with the error and its `dynamic` axes."""
     if isinstance(found, BatchAxes):
         function.attributes[PROVEN] = found.attribute()
         return
@@ -159,7 +161,7 @@ def mark_batch(function: FuncOp, dynamic: Mapping[str, Sequence[int]], found: Ba
 
 
 def _check_static(function: FuncOp, inputs: Mapping[str, int]) -> None:
-    """Raise `DiagnosticError` with the reason of a mark if the axis of an input was dynamic, and is no proven batch."""
+    """Raises `DiagnosticError` with the recorded reason if one of the axes was dynamic and is not a proven batch."""
     found = function.attributes.get(PROVEN)
     reason = found.data.get(REASON) if isinstance(found, DictionaryAttr) else None
     if not isinstance(found, DictionaryAttr) or not isinstance(reason, StringAttr):
@@ -173,16 +175,16 @@ def _check_static(function: FuncOp, inputs: Mapping[str, int]) -> None:
 
 
 def specialize_batch(module: ModuleOp, shapes: Shapes, name: str = "main") -> ModuleOp:
-    """`specialize` for `shapes`, marked with what is proven of the dynamic batch of `module`."""
+    """Specializes `module` for `shapes`, and marks the result with the proof about its dynamic batch."""
     known = specialize(module, shapes, function=name)
     mark_specialized(module, known, name)
     return known
 
 
 def mark_specialized(module: ModuleOp, known: ModuleOp, name: str = "main", *, has_values: bool = False) -> None:
-    """Mark `known`, which `module` became with static shapes, with what is proven of the dynamic batch of `module`.
+    """Marks `known`, the specialization of `module`, with the proof about the dynamic batch of `module`.
 
-    `has_values` says that inputs became constants: then nothing is proven.
+    `has_values` means that inputs became constants; then nothing can be proven.
     """
     before, after = function_of(module, name), function_of(known, name)
     if any(is_open(port.type) for port in inputs_of(before)):
@@ -196,7 +198,7 @@ def mark_specialized(module: ModuleOp, known: ModuleOp, name: str = "main", *, h
 
 
 def proof_of(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: str = "main") -> BatchAxes | DiagnosticError:
-    """`proven_batch`, or the error that it raises."""
+    """Returns the result of `proven_batch`, or the error that it raises."""
     try:
         return proven_batch(module, shapes, name)
     except DiagnosticError as error:
@@ -204,7 +206,7 @@ def proof_of(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: str = 
 
 
 def dynamic_batch(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: str = "main") -> BatchAxes:
-    """The batch of a function, proven for every size of it: inputs have `shapes`, in which it is `DYNAMIC_INDEX`.
+    """Returns the batch axes of a function, proven for every batch size. The batch is `DYNAMIC_INDEX` in `shapes`.
 
     Raises `DiagnosticError`, naming the operation, if samples may depend on each other.
     """
@@ -223,7 +225,7 @@ def dynamic_batch(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: s
 
 
 def _check_names(function: FuncOp, inputs: Mapping[str, int]) -> None:
-    """Raise `DiagnosticError` if another axis of an input has the size of the batch."""
+    """Raises `DiagnosticError` if another axis of an input has the same name as the batch."""
     ports = {port.name: port for port in inputs_of(function)}
     names = {ports[port].dims[axis]: port for port, axis in inputs.items() if ports[port].dims}
     for port in ports.values():
@@ -237,11 +239,10 @@ def _check_names(function: FuncOp, inputs: Mapping[str, int]) -> None:
 
 
 def batch_of(module: ModuleOp, name: str = "main") -> BatchAxes:
-    """The batch of a function of known sizes: the axes that it is marked with, or one axis of all inputs.
+    """Returns the batch axes of a function with static shapes: those of its mark, or one axis common to all inputs.
 
-    Without a mark it is the first, or the second, that of the sequences of recurrent layers: then each sample is what
-    the function says of it alone. Raises `DiagnosticError`, naming the operation, if samples may depend on each other,
-    and if inputs or outputs have no batch.
+    Without a mark, this is the first axis, or the second for the sequences of recurrent layers. Raises
+    `DiagnosticError`, naming the operation, if samples may depend on each other or an input or output has no batch.
     """
     function = function_of(module, name)
     check_function(function, {})
@@ -267,7 +268,7 @@ def batch_of(module: ModuleOp, name: str = "main") -> BatchAxes:
 
 
 def _along(module: ModuleOp, name: str, shapes: Mapping[str, tuple[int, ...]], inputs: Mapping[str, int]) -> BatchAxes:
-    """The batch that lies along the axes `inputs`."""
+    """Returns the batch axes, given those of the inputs."""
     clone = module.clone()
     function = function_of(clone, name)
     _erase_observers(function)
@@ -284,13 +285,13 @@ def _along(module: ModuleOp, name: str, shapes: Mapping[str, tuple[int, ...]], i
 
 
 def _erase_observers(function: FuncOp) -> None:
-    for op in [op for op in function.walk() if isinstance(op, ObserveOp)]:  # the result of one is its operand
+    for op in [op for op in function.walk() if isinstance(op, ObserveOp)]:  # an observer returns its operand
         op.result.replace_all_uses_with(op.input)
         Rewriter.erase_op(op)
 
 
 def _found(function: FuncOp, walk: PaddingWalk, axes: Mapping[str, Axes], inputs: Mapping[str, int]) -> BatchAxes:
-    """The batch of a function that `walk` goes over. Raises `DiagnosticError` if samples may depend on each other."""
+    """Runs `walk`; returns the batch axes. Raises `DiagnosticError` if samples may depend on each other."""
     _follow(walk, axes)
     for condition in walk.conditions:
         if BATCH in condition.names:
@@ -303,7 +304,7 @@ def _found(function: FuncOp, walk: PaddingWalk, axes: Mapping[str, Axes], inputs
 
 
 def _follow(walk: PaddingWalk, inputs: Mapping[str, Axes]) -> None:
-    """Run `walk`. Raises `DiagnosticError` with the first operation that mixes samples, or that has no rule."""
+    """Runs `walk`. Raises `DiagnosticError` for the first operation that mixes samples or has no rule."""
     try:
         walk.run(inputs)
     except DiagnosticError as error:
@@ -328,7 +329,7 @@ def _axes(shape: Sequence[int], batch: int | None) -> Axes:
 
 
 def _batch_axis(function: FuncOp, output: str, axes: Axes) -> int | None:
-    """The axis whose outer places are the images of an output."""
+    """Returns the axis of an output whose outermost factor is the batch, or `None`. Raises if it is an inner factor."""
     axis = next((place for place, extent in enumerate(axes) if BATCH in extent.names), None)
     if axis is not None and axes[axis].factors[0] != BATCH:
         raise op_error(function, f"output '{output}' has its samples in the middle of an axis of size {axes[axis]}")
@@ -337,24 +338,23 @@ def _batch_axis(function: FuncOp, output: str, axes: Axes) -> int | None:
 
 @dataclass(frozen=True)
 class ImagePlace:
-    """Where the images of a batch lie in a value of a run: along `axis`, `before` times, one after the other."""
+    """The position of the samples in a value: `before` is the product of the factors of `axis` outside the batch."""
 
     axis: int
     before: int = 1
 
     def repeats(self, shape: Sequence[int]) -> int:
-        """How often all images come one after the other in a value of this shape."""
+        """Returns how often the sequence of all samples repeats in a value of this shape."""
         return math.prod(shape[: self.axis]) * self.before
 
 
 def observed_images(
     function: FuncOp, batch: Mapping[str, int], sizes: Sequence[Sequence[int]]
 ) -> list[ImagePlace | None]:
-    """Where images lie in the operand of each observer of `function`, in order; `None` where it is the same for each.
+    """Returns the position of the samples in the operand of each observer of `function`, `None` if it has no samples.
 
-    `batch` is the axis of each input, of an open size; `sizes` are the shapes of inputs of one image. What is found is
-    true of inputs of these sizes alone. Raises `DiagnosticError`, naming the operation, where images may have to do
-    with each other.
+    `batch` is the dynamic axis of each input; `sizes` are the shapes of the inputs for one sample. The result holds
+    for these sizes only. Raises `DiagnosticError`, naming the operation, if samples may depend on each other.
     """
     if len(function.body.blocks) > 1:
         raise op_error(function, "must have a single block")

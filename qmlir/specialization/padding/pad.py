@@ -1,4 +1,4 @@
-"""Padding a module: a function of static sizes that computes each size up to its own, in a part of its results."""
+"""Pads a function: makes its sizes static, so that it computes every smaller size in a part of its results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,19 +19,19 @@ from qmlir.specialization.specialize import specialize_function
 
 @dataclass(frozen=True)
 class Outline:
-    """What follows from a function of open sizes whatever their capacities."""
+    """Properties of a function with dynamic sizes that don't depend on the capacities."""
 
     inputs: Mapping[str, Axes]
     outputs: Mapping[str, Axes]
     mixed: frozenset[str]
-    """The open sizes whose places have to do with each other; along any other one, what is cut apart stays the same."""
+    """The dynamic dimensions whose elements are mixed. Inputs can be split along any other one."""
 
     conditions: tuple[Condition, ...] = ()
-    """What the sizes of a run fulfil: the function is not defined for others."""
+    """Conditions on the runtime sizes: the function is undefined for other sizes."""
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The open sizes, in the order of the inputs."""
+        """The dynamic dimensions, in the order of the inputs."""
         return _names(self.inputs)
 
 
@@ -40,16 +40,16 @@ def _names(inputs: Mapping[str, Axes]) -> tuple[str, ...]:
 
 
 def open_sizes(module: ModuleOp, name: str = "main") -> tuple[str, ...]:
-    """The open sizes of the inputs of a function: the names of dimensions, and `input.axis` for one without."""
+    """Returns the dynamic dimensions of the inputs of a function: their names, or `input.axis` if they have none."""
     return _names(open_inputs(function_of(module, name)))
 
 
 _OUTLINED = 64
-"""The capacity of an outline: what follows from it is thrown away, so it is small."""
+"""The capacity used to compute an outline. It is small because the padded function is discarded."""
 
 
 def outline(module: ModuleOp, name: str = "main") -> Outline:
-    """The axes of a function. Raises `DiagnosticError`, naming the operation, for one that cannot be padded."""
+    """Returns the outline of a function. Raises `DiagnosticError`, naming the operation, if it can't be padded."""
     clone = module.clone()
     function = function_of(clone, name)
     capacities = dict.fromkeys(open_sizes(module, name), _OUTLINED)
@@ -62,12 +62,12 @@ def outline(module: ModuleOp, name: str = "main") -> Outline:
 
 
 def pad_function(module: ModuleOp, capacities: Mapping[str, int], name: str = "main") -> dict[str, str]:
-    """Give a function the `capacities` of its open sizes, in place.
+    """Pads a function to the `capacities` of its dynamic dimensions, in place.
 
-    Inputs and outputs have the valid elements at the front of each factor of their axes. Open sizes whose capacity is 1
-    are 1. Of the others, those that masks or numbers need become inputs, a number of type i64: their names by those of
-    the sizes are the result. Raises `DiagnosticError`, naming the operation, for what has no such form: then the
-    function is left in parts.
+    Inputs and outputs have their valid elements at the front of each factor of their axes. Dynamic dimensions of
+    capacity 1 become 1. Others become i64 scalar inputs if masks or computations need them; returns the names of these
+    inputs by dimension. Raises `DiagnosticError`, naming the operation, if one can't be padded; the function is then
+    left partly rewritten.
     """
     function = function_of(module, name)
     check_function(function, capacities)
@@ -97,7 +97,7 @@ def _without_ones(axis: Extent, sizes: Mapping[str, int]) -> Extent:
 
 
 def check_function(function: FuncOp, capacities: Mapping[str, int]) -> None:
-    """Raise `DiagnosticError` for a function that is not one list of operations, or has not these open sizes."""
+    """Raises `DiagnosticError` for a function with several blocks or calls, or without these dynamic dimensions."""
     if len(function.body.blocks) > 1:
         raise op_error(function, "must have a single block to be padded")
     for op in function.walk():
@@ -116,7 +116,7 @@ def check_function(function: FuncOp, capacities: Mapping[str, int]) -> None:
 
 
 def _take_sizes(function: FuncOp, names: Sequence[str]) -> None:
-    """Let the signature say which arguments the walk added, at the end."""
+    """Adds the arguments that the walk appended to the signature."""
     count = len(inputs_of(function))
     given = list(function.arg_attrs or [DictionaryAttr({})] * count)
     function.arg_attrs = ArrayAttr([*given, *(DictionaryAttr({NAME: StringAttr(name)}) for name in names)])
@@ -125,7 +125,7 @@ def _take_sizes(function: FuncOp, names: Sequence[str]) -> None:
 
 
 def _check_outputs(function: FuncOp, outputs: Mapping[str, Axes], capacities: Mapping[str, int]) -> None:
-    """Raise where an output has other sizes than those that were followed."""
+    """Raises `DiagnosticError` if an output has other sizes than the walk derived."""
     returned = function.body.block.last_op
     assert returned is not None
     for value, (name, axes) in zip(returned.operands, outputs.items(), strict=True):

@@ -1,9 +1,9 @@
-"""The walk over a function of open sizes that makes its valid elements independent of its padding.
+"""The walk over a function with dynamic sizes that makes its valid elements independent of padding.
 
-Each value has an extent for each axis, and elements whose place is beyond the size of a run are padding: they may be
-anything. A rule for a family of operations says which extents the results have. Where an operation would let padding
-reach a valid element, as a sum along a padded axis does, the rule puts a neutral element there, by a mask that
-compares places with the size of the run. What has no rule is declined.
+Each axis of a value has an extent. Elements beyond the runtime size are padding, which may have any value. The rule of
+an operation family returns the extents of its results. If padding could reach a valid element (in a sum along a padded
+axis, for example), the rule replaces it by a neutral element, with a mask that compares indices with the runtime size.
+Operations without a rule are declined.
 """
 
 from collections import Counter
@@ -47,32 +47,32 @@ Places = Mapping[int, Extent]
 
 @dataclass(frozen=True)
 class PaddedValue:
-    """What is known of a value."""
+    """The facts that the walk knows about a value."""
 
     axes: Axes
     zeros: frozenset[int] = frozenset()
-    """The axes along which padding is 0, the zero point of a quantized value."""
+    """The axes along which padding is 0 (the zero point of a quantized value)."""
 
     content: Content | None = None
-    """The elements of a list of sizes."""
+    """The elements of a tensor of sizes."""
 
     places: Places | None = None
-    """What integers are that count places: the sum of places along axes, each times its extent."""
+    """For a tensor of indices: its elements are the sum of the positions along these axes, each times its extent."""
 
     @property
     def is_open(self) -> bool:
-        """Whether anything of it depends on an open size."""
+        """Whether its shape or its elements depend on a dynamic dimension."""
         return any(axis.names for axis in self.axes) or self.names_sizes
 
     @property
     def names_sizes(self) -> bool:
-        """Whether an element is an open size."""
+        """Whether an element of the tensor is a dynamic size."""
         return self.content is not None and any(isinstance(size, Extent) for size in sizes_in(self.content))
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What must hold of the sizes of a run: `left` is `right`, or is `right` at least, by the operation `where`."""
+    """A requirement on runtime sizes, from the operation `where`: `left == right`, or `left >= right`."""
 
     left: Extent
     right: Extent
@@ -80,13 +80,13 @@ class Condition:
     where: str
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
-        """Whether it holds for these sizes."""
+        """Returns True if the condition holds for these sizes."""
         left, right = self.left.at(sizes), self.right.at(sizes)
         return left == right if self.is_equal else left >= right
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The open sizes that it is about."""
+        """The dynamic dimensions in the condition."""
         return tuple(dict.fromkeys((*self.left.names, *self.right.names)))
 
     def __str__(self) -> str:
@@ -94,28 +94,28 @@ class Condition:
 
 
 Rule = Callable[[Any, "PaddingWalk"], "Sequence[PaddedValue] | None"]
-"""The facts of the results of an operation, which it may change; `None` for one that has to be taken apart."""
+"""Returns the facts of the results of an operation, which it may rewrite; `None` if it must be decomposed."""
 
 MOST_TRIED = 1024
-"""The largest size that is tried where two sizes may be the same."""
+"""The largest size that is tried to find out if two sizes can be equal."""
 
 TABLE = "padding"
-"""The table of the registry that has the rule of each operation class, or of a class that it inherits from."""
+"""The registry table with the rule of each operation class or of one of its base classes."""
 
 
 def rule_of(op: Operation) -> Rule | None:
-    """The rule of `op`, that of the nearest class that it inherits from."""
+    """Returns the rule of the class of `op` or of its nearest base class, or `None`."""
     table = registry.table(TABLE)
     return next((table[each] for each in type(op).__mro__ if each in table), None)
 
 
 def axis_name(port: str, dims: Sequence[str], axis: int) -> str:
-    """The name of an open size of an input: its own, and otherwise the input's with the number of the axis."""
+    """Returns the name of an axis of an input: the name of its dimension if it has one, else `input.axis`."""
     return (dims[axis] if dims else "") or f"{port}.{axis}"
 
 
 def open_inputs(function: FuncOp) -> dict[str, Axes]:
-    """The extents of each input of `function`. Raises `DiagnosticError` for one that is no tensor of known rank."""
+    """Returns the extents of each input of `function`. Raises `DiagnosticError` for one that isn't a ranked tensor."""
     found: dict[str, Axes] = {}
     for port in inputs_of(function):
         type_ = ranked_tensor(port.type)
@@ -131,10 +131,10 @@ def open_inputs(function: FuncOp) -> dict[str, Axes]:
 
 
 class PaddingWalk:
-    """One walk over a function; rules ask it for facts and masks."""
+    """One walk over a function. It provides facts and masks for the rules."""
 
     def __init__(self, function: FuncOp, capacities: Mapping[str, int], *, is_sized: bool = False):
-        """`is_sized` says that the types in the function have the capacities in the place of open sizes."""
+        """Creates a walk. `is_sized` means that the types in the function have capacities instead of dynamic sizes."""
         self._function = function
         self._block = function.body.block
         self._facts: dict[SSAValue, PaddedValue] = {}
@@ -148,17 +148,17 @@ class PaddingWalk:
         self.capacities = capacities
         self.is_sized = is_sized
         self.size_inputs: dict[str, str] = {}
-        """The input that takes each open size that is needed in a run."""
+        """The input for each dynamic dimension whose size is needed at run time."""
         self.mixed: dict[str, Operation] = {}
-        """The open sizes along which places have to do with each other, or count, with an operation that says so."""
+        """The dynamic dimensions whose elements are mixed or indexed, with an operation that does it."""
         self.outputs: dict[str, Axes] = {}
         self.conditions: list[Condition] = []
-        """What sizes must fulfil. The function is not defined for others at any capacity."""
+        """Conditions on the runtime sizes: the function is undefined for other sizes, at any capacity."""
 
     # --- The walk -----------------------------------------------------------------------------------------------------
 
     def run(self, inputs: Mapping[str, Axes]) -> None:
-        """Follow the operations in their order."""
+        """Visits the operations in order, given the extents of the inputs."""
         for argument, axes in zip(self._block.args, inputs.values(), strict=True):
             self._facts[argument] = PaddedValue(axes)
         for op in list(self._block.ops):
@@ -190,7 +190,7 @@ class PaddingWalk:
                 self._fixed.add(result)
 
     def _mix_repeated(self, axes: Axes) -> None:
-        """Record the open sizes that occur twice in one value: it has an element for each pair of their indices."""
+        """Marks dimensions that occur twice in one value as mixed: it has an element for each pair of their indices."""
         found = Counter(
             name
             for axis in axes
@@ -200,7 +200,7 @@ class PaddingWalk:
         self._mix_names(name for name, times in found.items() if times > 1)
 
     def _check_sizes(self, op: Operation, result: SSAValue, axes: Axes) -> None:
-        """Decline where the type of a result has the capacities, and they lie elsewhere than in `axes`."""
+        """Declines `op` if its types have capacities and the shape of `result` differs from `axes`."""
         type_ = ranked_tensor(result.type) if self.is_sized else None
         if type_ is not None and type_.has_static_shape():
             shape = tuple(axis.at(self.capacities) for axis in axes)
@@ -208,7 +208,7 @@ class PaddingWalk:
                 self.decline(op, f"returns {result.type}, in which the position of the dynamic dimension is unknown")
 
     def _count_places(self, op: Operation) -> None:
-        """Places that `op` computes with must be the same whatever the capacity."""
+        """Requires the indices that `op` computes with to be the same for every capacity."""
         for facts in map(self.facts, op.operands):
             for axis, step in (facts.places or {}).items():
                 if step.names:
@@ -222,7 +222,7 @@ class PaddingWalk:
         return extents(type_.get_shape())
 
     def _take_apart(self, op: Operation) -> None:
-        """Visit the parts of a composite in its place. Raises `DiagnosticError` for what is none."""
+        """Decomposes a composite and visits its parts. Raises `DiagnosticError` if `op` isn't a composite."""
         parts = Parts(op)
         values = parts_given(op, parts) if isinstance(op, IRDLOperation) else None
         if values is None or parts.is_excerpt:
@@ -236,26 +236,26 @@ class PaddingWalk:
         for part in parts.operations:
             self._visit(part)
 
-    # --- What rules ask -----------------------------------------------------------------------------------------------
+    # --- Interface for rules ------------------------------------------------------------------------------------------
 
     def facts(self, value: SSAValue) -> PaddedValue:
-        """What is known of `value`."""
+        """Returns the facts about `value`."""
         return self._facts[value]
 
     def axes(self, value: SSAValue) -> Axes:
-        """The extents of the axes of `value`."""
+        """Returns the extents of the axes of `value`."""
         return self._facts[value].axes
 
     def is_fixed(self, value: SSAValue) -> bool:
-        """Whether `value` follows from the model and the capacities: it is known when the function is specialized."""
+        """Returns True if `value` depends only on the model and the capacities, so that it's known at compile time."""
         return value in self._fixed
 
     def decline(self, op: Operation, reason: str) -> NoReturn:
-        """Raise `DiagnosticError`: the function can't be padded because of `op`."""
+        """Raises `DiagnosticError`: the function can't be padded because of `op`."""
         raise op_error(op, reason)
 
     def mix(self, *axes: Extent) -> None:
-        """Record that places along `axes` have to do with each other."""
+        """Records that elements along `axes` are mixed."""
         self._mix_names(name for axis in axes for name in axis.names)
 
     def _mix_names(self, names: Iterable[str]) -> None:
@@ -264,30 +264,30 @@ class PaddingWalk:
             self.mixed.setdefault(name, self._op)
 
     def count(self, op: Operation, axis: Extent) -> None:
-        """Record that `op` counts places along `axis`: they must be the same whatever the capacity."""
+        """Records that `op` uses indices along `axis`, and declines it if they depend on a capacity."""
         if not axis.counts_places:
             self.decline(op, f"uses flat indices along {axis}, which change if an inner dimension is padded")
         self.mix(axis)
 
     def derived(self, op: Operation, axis: Extent) -> None:
-        """Record that a size follows from that of `axis` in another way than as a product; declined for known types."""
+        """Records that a size depends on that of `axis` other than by a product. Declines if types have capacities."""
         if self.is_sized:
             self.decline(op, f"computes across a dimension of size {axis}")
         self.count(op, axis)
 
     def require(self, op: Operation, left: Extent, right: Extent, *, is_equal: bool) -> None:
-        """Record a condition, unless it holds in any case. Declines one that never does."""
+        """Records a condition on runtime sizes unless it always holds. Declines `op` if it never holds."""
         found = Condition(left, right, is_equal, describe(op))
         is_bounded = not is_equal and right.number is not None and left.grows
         if left == right or (is_bounded and found.holds(dict.fromkeys(left.names, 1))):
-            return  # sizes are 1 at least
+            return  # sizes are at least 1
         if not found.names and not found.holds({}):
             self.decline(op, f"expected size {right}, but got {left}")
         if found.names:
             self.conditions.append(found)
 
     def together(self, op: Operation, left: Extent, right: Extent) -> None:
-        """Take two sizes for one, by a condition; declined unless they follow from one size and may be the same."""
+        """Records the condition that two sizes are equal. Declines unless they depend on one size and can be equal."""
         found = Condition(left, right, True, describe(op))
         sizes = range(1, MOST_TRIED + 1)
         is_one = set(left.names) == set(right.names) and len(left.names) == 1
@@ -298,11 +298,11 @@ class PaddingWalk:
         self.conditions.append(found)
 
     def place(self, op: Operation) -> None:
-        """Record that `op` finds the same element by places of any capacity."""
+        """Records that the indices of `op` select the same element at every capacity."""
         self._placed.add(op)
 
     def data(self, op: Operation, *values: SSAValue | None) -> None:
-        """Let operands of `op` that are open sizes be those of the run, as numbers; among `values` only if given."""
+        """Replaces operands of `op` that hold dynamic sizes by the runtime sizes; only those in `values` if given."""
         for place, operand in enumerate(tuple(op.operands)):
             facts = self._facts[operand]
             if facts.names_sizes and (not values or operand in values):
@@ -310,7 +310,7 @@ class PaddingWalk:
                 op.operands[place] = self._numbers(facts, operand)
 
     def select(self, op: Operation, operand: SSAValue, axes: Iterable[int], fill: Array | None) -> None:
-        """Let `op` read `fill`, one element, in the place of padding of `operand` along `axes`."""
+        """Makes `op` read `fill`, one element, instead of the padding of `operand` along `axes`."""
         known = self.axes(operand)
         chosen = [axis for axis in axes if known[axis].names]
         if not chosen:
@@ -328,9 +328,9 @@ class PaddingWalk:
                 op.operands[place] = made
 
     def _limit(self, op: Operation, operand: SSAValue, fill: Array, valid: SSAValue) -> SSAValue:
-        """`operand` between limits that are `fill` where it is not `valid`, and those of its type elsewhere.
+        """Clamps `operand` to limits that are `fill` for padding and those of its type for valid elements.
 
-        The limits are bytes where the elements are, of which vectors are made; there are none of truth values.
+        The limits have the element type of the operand, so bytes stay bytes and vectorize; Booleans can't be clamped.
         """
         found = operand
         for kind, highest in ((MinOp, True), (MaxOp, False)):
@@ -345,25 +345,25 @@ class PaddingWalk:
         return found
 
     def insert(self, before: Operation, op: NnOpT) -> NnOpT:
-        """Insert `op`, which stands for what `before` does."""
+        """Inserts `op` before `before`, with its provenance and location."""
         hand_on((before,), op)
         op.location = before.location
         self._block.insert_op_before(op, before)
         return op
 
     def put(self, before: Operation, op: CastOperation) -> SSAValue:
-        """The result of a cast that is inserted."""
+        """Inserts a cast before `before` and returns its result."""
         hand_on((before,), op)
         op.location = before.location
         self._block.insert_op_before(op, before)
         return op.result
 
     def keep(self, value: SSAValue, facts: PaddedValue) -> SSAValue:
-        """Record the facts of a value that a rule makes."""
+        """Records the facts of a value that a rule created, and returns the value."""
         self._facts[value] = facts
         return value
 
-    # --- Masks and sizes of the run, before everything else -----------------------------------------------------------
+    # --- Masks and runtime sizes, computed at the start of the function -----------------------------------------------
 
     def _begin(self, op: NnOpT) -> NnOpT:
         if self._begun is None:
@@ -376,11 +376,11 @@ class PaddingWalk:
         return op
 
     def begin(self, op: NnOp) -> SSAValue:
-        """The result of an operation on sizes of the run and constants, which is computed before all others."""
+        """Inserts an operation on runtime sizes and constants at the start of the function; returns its result."""
         return self._begin(op).results[0]
 
     def take(self, op: Operation, operand: SSAValue, axis: int, indices: SSAValue) -> None:
-        """Let `op` read the places `indices` of `operand` along `axis`, in that order."""
+        """Makes `op` read the elements of `operand` at `indices` along `axis`, in that order."""
         made = self.insert(op, build(GatherOp, [operand, indices], {"axis": axis}))
         self._facts[made.result] = self._facts[operand]
         for place, each in enumerate(tuple(op.operands)):
@@ -388,20 +388,20 @@ class PaddingWalk:
                 op.operands[place] = made.result
 
     def number(self, element: AnyFloat, number: float) -> SSAValue:
-        """A number of a float type."""
+        """Returns a scalar constant of a float type."""
         dtype = dense_dtype(element)
         return self._begin(ConstantOp.of(np.array(number, dtype), TensorType(element, []))).result
 
     def scalar(self, like: SSAValue, number: Array) -> SSAValue:
-        """One element of the type of the elements of `like`, as it is stored."""
+        """Returns a scalar constant of the element type of `like`; `number` is the stored value."""
         return self._begin(ConstantOp.of(number, TensorType(element_of(like), []))).result
 
     def constant(self, array: Array) -> SSAValue:
-        """Numbers of type i64."""
+        """Returns a constant tensor of type i64."""
         return self._begin(ConstantOp.of(array.astype(np.int64), TensorType(i64, array.shape))).result
 
     def size(self, extent: Extent) -> SSAValue:
-        """The size of the run, a number of type i64."""
+        """Returns the runtime size of `extent` as an i64 scalar."""
         if extent not in self._sizes:
             match extent.factors:
                 case (str() as name,):
@@ -436,7 +436,7 @@ class PaddingWalk:
         return found
 
     def _numbers(self, facts: PaddedValue, value: SSAValue) -> SSAValue:
-        """A list of sizes as numbers of the run, of the type that it has."""
+        """Returns the runtime numbers of a tensor of sizes, with the type of `value`."""
         assert facts.content is not None
         extents_of_all = [as_extent(size) for size in sizes_in(facts.content)]
         self.mix(*extents_of_all)
@@ -450,7 +450,7 @@ class PaddingWalk:
         return found[0]
 
     def valid(self, axes: Axes, which: Collection[int]) -> SSAValue:
-        """Which elements are no padding along the axes `which`, as an i1 that broadcasts to values of these `axes`."""
+        """Returns an i1 mask of the elements that aren't padding along the axes `which`; it broadcasts to `axes`."""
         masks = [self._valid_along(axes[axis], len(axes) - axis - 1) for axis in which if axes[axis].names]
         found = masks[0]
         for each in masks[1:]:
@@ -458,7 +458,7 @@ class PaddingWalk:
         return found
 
     def _valid_along(self, extent: Extent, behind: int) -> SSAValue:
-        """Which places along an axis are no padding, with as many axes of size 1 behind."""
+        """Returns the i1 mask of the valid indices along an axis, followed by `behind` axes of size 1."""
         key = (extent, behind)
         if key not in self._masks:
             found: SSAValue | None = None
@@ -472,9 +472,10 @@ class PaddingWalk:
         return self._masks[key]
 
     def _bounded(self, factor: str | Quotient, places: Array) -> tuple[Extent, Array]:
-        """A size and numbers that are below it where `places` are below `factor`.
+        """Returns a size and numbers that are below it exactly if `places` are below `factor`.
 
-        What follows from one open size is compared as that size: it grows with it, and nothing is computed in a run.
+        A factor that depends on one dimension is compared through that dimension: it is monotone, so nothing has to be
+        computed at run time.
         """
         names = list(factor.names) if isinstance(factor, Quotient) else []
         if len(names) != 1:
@@ -485,13 +486,13 @@ class PaddingWalk:
 
 
 def _is_quantized_alike(value: SSAValue) -> bool:
-    """Whether all elements are integers of one scale and zero point."""
+    """Returns True if `value` is quantized per tensor: all elements have one scale and zero point."""
     element = element_of(value)
     return isinstance(element, UniformQuantizedType) and element.granularity is Granularity.TENSOR
 
 
 def zero_of(value: SSAValue) -> Array | None:
-    """0 as elements of `value` store it; `None` where they have none, or not one for all."""
+    """Returns the stored value of 0 in `value`, or `None` if it has none or it differs between channels."""
     element = element_of(value)
     dtype = dense_dtype(storage_element(element))
     if dtype is None:
@@ -505,7 +506,7 @@ def zero_of(value: SSAValue) -> Array | None:
 
 
 def limit_of(value: SSAValue, *, highest: bool) -> Array | None:
-    """The lowest or the highest element that `value` may store; `None` where its channels have types of their own."""
+    """Returns the lowest or highest stored value of `value`, or `None` if it is quantized per channel."""
     element = element_of(value)
     if isinstance(element, UniformQuantizedType) and not _is_quantized_alike(value):
         return None

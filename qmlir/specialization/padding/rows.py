@@ -1,4 +1,7 @@
-"""Rules for what computes elements, rows and sums: masks go where padding would reach a valid element."""
+"""Padding rules for element-wise operations, reductions and contractions.
+
+They insert a mask if padding would otherwise reach a valid element.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
@@ -32,7 +35,7 @@ from qmlir.specialization.padding.symbolic_sizes import Extent, extents, product
 
 
 def broadcast(op: Operation, walk: PaddingWalk, *values: Axes) -> Axes:
-    """The extents that these broadcast to together."""
+    """Returns the extents that these shapes broadcast to."""
     found: Axes = ()
     for axes in values:
         pairs = zip_longest(reversed(found), reversed(axes), fillvalue=Extent())
@@ -53,13 +56,16 @@ def _shared(op: Operation, walk: PaddingWalk, values: Iterable[SSAValue | None])
 
 
 def elementwise(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue]:
-    """One element of each operand makes an element of the result."""
+    """The rule of element-wise operations."""
     walk.data(op)
     return [PaddedValue(_shared(op, walk, op.operands))]
 
 
 def dividing(op: elements.BinaryOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
-    """An integer is neither divided by padding, which may be 0, nor raised to it, which may be negative."""
+    """The rule of divisions and powers: integer padding in the second operand is set to 1.
+
+    Padding could be 0, which integers can't be divided by, or a negative exponent.
+    """
     found = elementwise(op, walk)
     if kind_of(element_of(op.rhs)) is Kind.INTEGER:
         walk.select(op, op.rhs, range(len(walk.axes(op.rhs))), _one(op.rhs))
@@ -77,7 +83,7 @@ def _cast(op: CastOperation, walk: PaddingWalk) -> Sequence[PaddedValue]:
 
 
 def _along(op: Operation, walk: PaddingWalk, value: SSAValue, axes: Iterable[int]) -> tuple[int, ...]:
-    """Those of `axes` that are open."""
+    """Returns those of `axes` that are dynamic."""
     return tuple(axis for axis in axes if walk.axes(value)[axis].names)
 
 
@@ -89,7 +95,7 @@ def _trailing_norm(op: normalization.TrailingNormOp, walk: PaddingWalk) -> Seque
 
 
 def _along_one_axis(op: Any, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
-    """What computes row by row, if rows are no longer for a larger capacity."""
+    """The rule of operations along one axis, which must be static; other axes may be dynamic."""
     axes = walk.axes(op.input)
     axis = normalized_axis(op.axis.value.data, len(axes))
     return None if axes[axis].names else [PaddedValue(axes)]
@@ -109,10 +115,10 @@ def _softmax(op: softmax.SoftmaxOp, walk: PaddingWalk) -> Sequence[PaddedValue] 
         return None if after[axis].names else [PaddedValue(after)]
     walk.mix(axes[axis])
     if (op.mask is not None and op.fill is not None) or COMPONENTS in op.properties or is_qlinear(op):
-        return None  # its own arithmetic has no mask
+        return None  # its specific arithmetic has no mask
     valid = walk.valid(axes, [axis])
     scores, keep = op.input, valid
-    if kind_of(element_of(scores)) is Kind.FLOAT:  # NaN would be the least element of its row
+    if kind_of(element_of(scores)) is Kind.FLOAT:  # NaN would count as the least element of its row
         scores = walk.insert(op, build(elements.WhereOp, [valid, scores, walk.scalar(scores, _zero(scores))])).result
     if op.mask is not None:
         keep = walk.insert(op, build(logic.AndOp, [op.mask, valid])).result
@@ -138,9 +144,9 @@ def _zero(value: SSAValue) -> Array:
 def _uniform(
     op: softmax.SoftmaxOp, walk: PaddingWalk, scores: SSAValue, keep: SSAValue, valid: SSAValue
 ) -> tuple[SSAValue, SSAValue]:
-    """Scores and mask of the same probabilities, `1 / n` for each of the `n` valid elements of a row without any.
+    """Returns scores and a mask that give fully masked rows uniform probabilities, `1 / n` for `n` valid elements.
 
-    The scores of such a row are made equal, and all its valid elements take part.
+    The scores of such a row are made equal, and its mask admits all valid elements.
     """
     behind = len(shape_of(op.input)) - normalized_axis(op.axis.value.data, len(shape_of(op.input)))
     has_any = walk.insert(op, reduction.ReduceMaxOp(keep, [len(shape_of(keep)) - behind])).result
@@ -153,7 +159,7 @@ def _uniform(
 
 
 def _tree_ensemble(op: trees.TreeEnsembleOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
-    """Each row goes its own way through trees that are the same for all."""
+    """The rule of tree ensembles: rows are evaluated independently."""
     rows, columns = walk.axes(op.input)
     if columns.names or any(axis.names for table in op.operands[1:] for axis in walk.axes(table)):
         return None
@@ -177,9 +183,10 @@ def _highest(value: SSAValue) -> Array | None:
     return limit_of(value, highest=True)
 
 
-# Sums of floats are added up in f64, in order, from 0 on: another 0 in between changes none. So do products with 1.
+# Float sums are computed in f64, in order, starting from 0, so an additional 0 changes nothing. The same holds for
+# products and 1.
 MOST_BITS = 16
-"""Of results of a mean, beyond which a ratio of 1 is exact and is no product of f32."""
+"""The largest width of the results of a mean. Above it, a ratio of 1 is exact and isn't multiplied in f32."""
 
 _NEUTRAL: dict[type[Operation], Callable[[SSAValue], Array | None]] = {
     reduction.ReduceSumOp: zero_of,
@@ -224,9 +231,9 @@ def mean_of_the_run(
     op: NnOp, walk: PaddingWalk, data: SSAValue, gone: Sequence[int], facts: PaddedValue, *, keeps: bool = True,
     count: SSAValue | None = None,
 ) -> None:  # fmt: skip
-    """Make `op`, a mean over the axes `gone` of `data`, the quotient of a sum and the number of elements of the run.
+    """Replaces `op`, a mean over the axes `gone` of `data`, by a sum divided by the number of valid elements.
 
-    `data` is what `op` reads: 0 in the place of padding. `count` are the numbers where they are not those of the axes.
+    Padding in `data` must be 0. `count` overrides the number of elements, which is the product of the axes by default.
     """
     if count is None:
         count = walk.size(product(walk.axes(data)[axis] for axis in gone))
@@ -247,10 +254,9 @@ def _as_float(op: Operation, walk: PaddingWalk, value: SSAValue, element: Attrib
 def _quantized_mean(
     op: NnOp, walk: PaddingWalk, data: SSAValue, gone: Sequence[int], keeps: bool, count: SSAValue
 ) -> SSAValue:
-    """`saturate(rne(f32(sum) * f32(s_x / f32(s_y * n))) + z)`, by the count `n` of the run.
+    """Computes `saturate(rne(f32(sum) * f32(s_x / f32(s_y * n))) + z)` with the runtime count `n`.
 
-    The sum is that of integers, in 32 bits; the last rounding and the zero point are those of a quantization by a scale
-    of 1.
+    The sum is an integer sum in 32 bits. A quantization with scale 1 does the final rounding and adds the zero point.
     """
     before, after = element_of(data), element_of(op.results[0])
     most = product(walk.axes(data)[axis] for axis in gone).at(walk.capacities)
@@ -275,12 +281,12 @@ def _quantized_mean(
 
 
 def _stored(op: Operation, walk: PaddingWalk, value: SSAValue, element: Attribute) -> SSAValue:
-    """Stored integers as elements of another type."""
+    """Reinterprets stored integers as elements of another type."""
     return walk.put(op, StorageCastOp(value, TensorType(element, shape_of(value))))
 
 
 def _is_rescaled_by_f32(op: NnOp, *types: Attribute) -> bool:
-    """Whether all have one scale, and `op` has the arithmetic that is the default, with results of 16 bits at most."""
+    """Returns True if all types are per-tensor, of at most 16 bits, and `op` uses the default f32 requantization."""
     uniform = [each for each in types if isinstance(each, UniformQuantizedType)]
     return (
         len(uniform) == len(types)
@@ -302,7 +308,7 @@ def _arg_extreme(op: reduction.ArgExtremeOp, walk: PaddingWalk) -> Sequence[Padd
 
 
 def _scan(op: reduction.ScanOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
-    """Sums of what is before an element have no padding in them."""
+    """The rule of scans: a prefix of a valid element contains no padding."""
     axes = walk.axes(op.input)
     content = None if op.axis_value is None else walk.facts(op.axis_value).content
     if op.axis_value is not None and content is None:
@@ -316,7 +322,7 @@ def _scan(op: reduction.ScanOp, walk: PaddingWalk) -> Sequence[PaddedValue] | No
 
 
 def _dynamic_quantize(op: dynamic.DynamicQuantizeOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
-    """The range holds 0 in any case."""
+    """The rule of dynamic quantization: padding becomes 0, which the range always includes."""
     axes = walk.axes(op.input)
     walk.mix(*axes)
     walk.select(op, op.input, range(len(axes)), zero_of(op.input))
@@ -351,7 +357,7 @@ def _matmul(op: contraction.MatMulOp, walk: PaddingWalk) -> Sequence[PaddedValue
 
 
 def _zero_terms(op: contraction.MatMulOp, walk: PaddingWalk, left: int, right: int) -> None:
-    """Let one factor of each product of padding be 0."""
+    """Makes padding along the reduction axis 0 in one of the two operands."""
     if left in walk.facts(op.lhs).zeros or right in walk.facts(op.rhs).zeros:
         return
     if zero_of(op.lhs) is not None:

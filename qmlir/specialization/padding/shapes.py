@@ -1,4 +1,4 @@
-"""Rules for lists of sizes, and for what moves elements by them."""
+"""Padding rules for tensors of sizes, and for operations that move elements or read sizes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -39,10 +39,10 @@ from qmlir.specialization.padding.symbolic_sizes import (
 from qmlir.specialization.specialize import is_constant
 
 MOST_SIZES = 64
-"""Elements of the longest constant that may be a list of sizes."""
+"""The largest number of elements of a constant that is treated as a tensor of sizes."""
 
 LEAST_BITS = 32
-"""Of an integer that holds any size."""
+"""The least width of an integer that can hold any size."""
 
 
 ONE = Extent()
@@ -69,7 +69,7 @@ def _size(op: shapes.SizeOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
 
 
 def _listed(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
-    """The facts of what moves the elements of lists of sizes: evaluators move objects as they do numbers."""
+    """Evaluates an operation that moves or combines sizes. Evaluators accept objects as well as numbers."""
     contents = [walk.facts(operand).content for operand in op.operands]
     if not contents or any(content is None for content in contents) or len(shape_of(op.results[0])) > 1:
         return None
@@ -98,7 +98,7 @@ def _listed(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
     elif isinstance(op, WhereOp):
         found = np.asarray(np.where(arrays[0].astype(bool), arrays[1], arrays[2]), object)
     elif not isinstance(op, movement.ConcatOp) and any(each.dtype == object for each in known[1:]):
-        return None  # an index or a shape that is not known
+        return None  # an index or a shape is unknown
     else:
         results = evaluate(op, known)
         assert results is not None
@@ -110,7 +110,7 @@ _ARITHMETIC: dict[type[Operation], np.ufunc] = {AddOp: np.add, SubOp: np.subtrac
 
 
 def _is_simple(op: Operation, arrays: Sequence[Content]) -> bool:
-    """Whether a sum, a difference or a quotient of lists of sizes is one of a size that grows with open sizes."""
+    """Returns True if a sum, difference or quotient of sizes is nondecreasing in the dynamic dimensions."""
     left, right = (sizes_in(each) for each in arrays)
     if isinstance(op, SubOp | DivOp) and not all(isinstance(size, int) and size > 0 for size in right):
         return False
@@ -122,19 +122,19 @@ def _is_simple(op: Operation, arrays: Sequence[Content]) -> bool:
 
 
 def _is_below_one(size: Size) -> bool:
-    """Whether no open size is `size`."""
+    """Returns True if `size` is static and below 1, which no dynamic dimension is."""
     return isinstance(size, int) and size < 1
 
 
 def _with_lists(rule: Rule) -> Rule:
-    """`rule`, unless the operation moves the elements of a list of sizes."""
+    """Wraps `rule` so that operations on tensors of sizes and on indices are evaluated symbolically instead."""
     return lambda op, walk: _listed(op, walk) or _placed(op, walk) or rule(op, walk)
 
 
 def _numbers(
     op: Operation, walk: PaddingWalk, value: SSAValue | None, known: Sequence[int] | None, what: str
 ) -> list[Size]:
-    """A parameter: a property, or the elements of an operand that is a list of sizes."""
+    """Returns the numbers of a parameter: those of a property, or the elements of an operand that holds sizes."""
     if value is None:
         return list(known or ())
     content = walk.facts(value).content
@@ -144,14 +144,14 @@ def _numbers(
 
 
 def _integers(op: Any, walk: PaddingWalk, name: str) -> list[Size] | None:
-    """The parameter `name`; `None` where it is left out."""
+    """Returns the numbers of the parameter `name`, or `None` if it is omitted."""
     value = getattr(op, f"{name}_value")
     known = op.integers(name) if value is None else None
     return None if value is None and known is None else _numbers(op, walk, value, known, name)
 
 
 def _known(op: Any, walk: PaddingWalk, name: str) -> list[int] | None:
-    """The same for one whose numbers must be known."""
+    """Returns the numbers of the parameter `name`, which must be static; `None` if it is omitted."""
     sizes = _integers(op, walk, name)
     numbers = None if sizes is None else [size for size in sizes if isinstance(size, int)]
     if sizes is not None and (numbers is None or len(numbers) != len(sizes)):
@@ -160,7 +160,7 @@ def _known(op: Any, walk: PaddingWalk, name: str) -> list[int] | None:
 
 
 def _at_least(op: Operation, walk: PaddingWalk, least: int, *sizes: Size) -> None:
-    """Require of open sizes, which may be differences, that they are `least` in a run, or more."""
+    """Requires dynamic sizes, which may be differences, to be at least `least` at run time."""
     for size in sizes:
         if isinstance(size, Extent) and size.names:
             walk.require(op, size, Extent.of(least), is_equal=False)
@@ -179,11 +179,11 @@ def _range(op: shapes.RangeOp, walk: PaddingWalk) -> Sequence[PaddedValue] | Non
     return [PaddedValue((limit,), places={0: Extent()})]
 
 
-# --- Places: a tensor may be read as one list, by indices that are computed from places along its axes ----------------
+# --- Flat indices: a gather may read a flattened tensor by indices computed from positions along its axes -------------
 
 
 def _placed(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
-    """The facts of sums of places times sizes: they are folded for the capacities, as the axes are that they index."""
+    """Returns the facts of sums of indices times sizes, folded for the capacities like the axes that they index."""
     operands = [walk.facts(operand) for operand in op.operands]
     if isinstance(op, AddOp):
         axes = broadcast(op, walk, *(each.axes for each in operands))
@@ -208,7 +208,7 @@ def _broadcast_places(value: PaddedValue, rank: int) -> dict[int, Extent] | None
 
 
 def _moved_places(value: PaddedValue, after: Axes) -> dict[int, Extent] | None:
-    """The places where only axes of one place come and go, or are repeated."""
+    """Returns the index form of a value after an operation that only adds, drops or repeats axes of size 1."""
     if value.places is None:
         return None
     if any(not value.axes[axis].names or after.count(value.axes[axis]) != 1 for axis in value.places):
@@ -217,7 +217,7 @@ def _moved_places(value: PaddedValue, after: Axes) -> dict[int, Extent] | None:
 
 
 def _is_every_place(data: Extent, indices: PaddedValue) -> bool:
-    """Whether each index of `indices` is the place of its own axes along `data`."""
+    """Returns True if `indices` are the flat indices of all elements of `data`, each at its own position."""
     wanted: dict[Extent, Extent] = {}
     step = Extent()
     for factor in reversed(data.factors):
@@ -231,7 +231,7 @@ def _is_every_place(data: Extent, indices: PaddedValue) -> bool:
 
 
 def _moved_zeros(zeros: frozenset[int], before: Axes, after: Axes) -> frozenset[int]:
-    """The axes along which padding is still 0 after a reshape: those that stay as they are."""
+    """Returns the axes along which padding is still 0 after a reshape: those that it leaves unchanged."""
     found: set[int] = set()
     for axis, extent in enumerate(before):
         if axis in zeros and extent.names and before.count(extent) == after.count(extent) == 1:
@@ -295,12 +295,12 @@ def _transpose(op: movement.TransposeOp, walk: PaddingWalk) -> Sequence[PaddedVa
 
 
 def _least_whole(walk: PaddingWalk, extent: Extent) -> int:
-    """The least end of a slice that is known to be that of all places."""
+    """Returns the smallest end of a slice that is sure to include the whole axis."""
     return extent.at(walk.capacities) if walk.is_sized else np.iinfo(np.int32).max
 
 
 def _cut(op: movement.SliceOp, walk: PaddingWalk, extent: Extent, start: Size, end: Size, step: Size) -> Extent:
-    """The extent of a slice along one axis."""
+    """Returns the extent of a slice along one axis."""
     if extent.number is not None and all(isinstance(each, int) for each in (start, end, step)):
         return Extent.of(len(slice_indices(extent.number, int(str(start)), int(str(end)), int(str(step)))))
     if start == 0 and step == 1:
@@ -308,7 +308,7 @@ def _cut(op: movement.SliceOp, walk: PaddingWalk, extent: Extent, start: Size, e
             return extent
         if extent.number is not None and isinstance(end, Extent):
             walk.count(op, end)
-            _at_least(op, walk, 0, end)  # below it would be counted from the back
+            _at_least(op, walk, 0, end)  # a negative end would count from the back
             return end
     if isinstance(start, int) and isinstance(step, int) and start >= 0 and step > 0 and extent.names:
         found = _cut_from_the_front(op, walk, extent, start, end, step)
@@ -322,7 +322,7 @@ def _cut(op: movement.SliceOp, walk: PaddingWalk, extent: Extent, start: Size, e
 def _cut_from_the_front(
     op: Operation, walk: PaddingWalk, extent: Extent, start: int, end: Size, step: int
 ) -> Extent | None:
-    """The extent of what is taken from `start` on: an end that is counted from the back moves with the size."""
+    """Returns the extent of a slice from `start` on. An end that counts from the back depends on the size."""
     if end == 1 and start == 0:
         walk.count(op, extent)
         return ONE
@@ -334,7 +334,7 @@ def _cut_from_the_front(
             return None
         extent = end
     elif end < 0:
-        start -= end  # so many are left out
+        start -= end  # the number of elements that are left out
     elif end < _least_whole(walk, extent):
         most = -(-(end - start) // step)
     walk.derived(op, extent)
@@ -344,7 +344,7 @@ def _cut_from_the_front(
 
 
 def _is_within(walk: PaddingWalk, size: Extent, whole: Extent) -> bool:
-    """Whether `size` is `whole` at most, for every size of a run."""
+    """Returns True if `size <= whole` for every runtime size."""
     names = set(size.names) | set(whole.names)
     if len(names) != 1:
         return False
@@ -368,7 +368,7 @@ def _concat(op: movement.ConcatOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     walk.data(op)
     values = [walk.axes(value) for value in op.inputs]
     axis = normalized_axis(op.axis.value.data, len(values[0]))
-    if walk.is_sized:  # by the types, what has one place has as many as the others: it is joined to each image
+    if walk.is_sized:  # the types agree, so a part with one element along the batch is joined to each sample
         shared = broadcast(op, walk, *((*axes[:axis], Extent(), *axes[axis + 1 :]) for axes in values))
         values = [(*shared[:axis], axes[axis], *shared[axis + 1 :]) for axes in values]
     parts = [axes[axis] for axes in values]
@@ -389,11 +389,11 @@ def _concat(op: movement.ConcatOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
 
 
 def _close_up(op: movement.ConcatOp, walk: PaddingWalk, axis: int, parts: Sequence[Extent], facts: PaddedValue) -> None:
-    """Move what is joined to where the valid elements of the parts before it end."""
+    """Moves each part of a concatenation to the end of the valid elements of the parts before it."""
     sizes = [part.at(walk.capacities) for part in parts]
     places = walk.constant(np.arange(sum(sizes)))
     indices = places
-    for count in range(1, len(parts)):  # the places from the part `count` on lie behind the padding of those before it
+    for count in range(1, len(parts)):  # elements of part `count` and later follow the padding of earlier parts
         if parts[count - 1].names:
             start = walk.size(joined(parts[:count]))
             gap = walk.begin(build(SubOp, [walk.size(Extent.of(sum(sizes[:count]))), start]))
@@ -401,7 +401,7 @@ def _close_up(op: movement.ConcatOp, walk: PaddingWalk, axis: int, parts: Sequen
             is_before = walk.begin(build(LessOp, [places, start]))
             indices = walk.begin(build(WhereOp, [is_before, indices, moved]))
     last = walk.begin(build(MinOp, [indices, walk.size(Extent.of(sum(sizes) - 1))]))
-    made = walk.insert(op, op.clone())  # of the type that it has, which may rescale its operands
+    made = walk.insert(op, op.clone())  # keeps its type, which may rescale the operands
     walk.keep(made.result, facts)
     taken = walk.insert(op, build(indexing.GatherOp, [made.result, last], {"axis": axis})).result
     op.result.replace_all_uses_with(walk.keep(taken, facts))
@@ -445,7 +445,7 @@ def _pad(op: expansion.PadOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
             walk.derived(op, extent)
         after.append(quotient(extent, sum(padding), 1) if tuple(padding) != (0, 0) else extent)
     ends = [axis for axis, extent in enumerate(axes) if extent.names and added[axis][1]]
-    if ends:  # what is added after the end lies in the place of padding
+    if ends:  # elements added at the end take the positions of padding
         value = zero_of(op.input) if op.value is None else _constant_value(op, walk)
         walk.select(op, op.input, ends, value)
     return [PaddedValue(tuple(after))]
@@ -468,16 +468,16 @@ def _trilu(op: expansion.TriluOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     return [PaddedValue(axes)]
 
 
-# --- Indexing: an index that is padding may be out of range, so it is 0 -----------------------------------------------
+# --- Indexing: padding in indices may be out of range, so it is replaced by 0 -----------------------------------------
 
 
 def _select_indices(op: indexing.GatheringOp, walk: PaddingWalk) -> None:
-    if not walk.is_fixed(op.indices):  # of what is known, each index is checked when the module is specialized
+    if not walk.is_fixed(op.indices):  # constant indices are checked when the module is specialized
         walk.select(op, op.indices, range(len(walk.axes(op.indices))), zero_of(op.indices))
 
 
 def _take_places(op: indexing.GatherOp, walk: PaddingWalk, extent: Extent, places: Sequence[Size]) -> None:
-    """Check that known places are counted from the front, or move all that are counted from the back by the size."""
+    """Checks that constant indices count from the front, or adds the runtime size to those that count from the back."""
     numbers = [place for place in places if isinstance(place, int)]
     is_front, is_back = (bool(numbers) and all((each < 0) == sign for each in numbers) for sign in (False, True))
     if len(numbers) != len(places) or not (is_front or is_back) or (walk.is_sized and numbers != [0] * len(numbers)):

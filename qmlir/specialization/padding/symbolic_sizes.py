@@ -1,11 +1,11 @@
-"""Sizes whose numbers are not known yet: products of numbers and of names of open sizes.
+"""Symbolic sizes: products of numbers and of names of dynamic dimensions.
 
-The order of the factors is that of the places that they count, the outermost first. An axis of `[batch, 12]` counts
-sample by sample, and twelve places of each. Where an open size is less than its capacity, the place `(i, j)` of such an
-axis is valid if `i` is less than the size: the axes of a reshape keep their padding apart that way.
+The factors are ordered by stride, outermost first. An axis with the factors `[batch, 12]` has twelve elements for each
+sample. If a dynamic dimension is smaller than its capacity, index `(i, j)` of such an axis is valid if `i` is less than
+the size. So the axes that a reshape merges keep their padding separate.
 
-A window that slides along an axis, a slice of it and what is joined to it have sizes that follow from it: a `Quotient`
-is such a factor. Two of the same meaning are written in one way as far as that is simple, so that they are equal.
+Windows, slices and concatenations have sizes that are quotients of dynamic dimensions: a `Quotient` is such a factor.
+Simple quotients are written in a canonical form, so that equal sizes compare equal.
 """
 
 import math
@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 @dataclass(frozen=True)
 class Quotient:
-    """`floor((sum of scale * factor + add) / divisor)` of open factors, and `most` where that is less.
+    """`min(floor((sum of scale * factor + add) / divisor), most)` of dynamic factors.
 
-    It grows with each of them: scales are positive. Sizes of a run for which it is below 1 are refused.
+    It is nondecreasing in each of them because scales are positive. Runtime sizes for which it is below 1 are rejected.
     """
 
     terms: tuple[tuple["str | Quotient", int], ...]
@@ -32,12 +32,12 @@ class Quotient:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The open sizes that it follows from."""
+        """The dynamic dimensions that it depends on."""
         each = (factor.names if isinstance(factor, Quotient) else (factor,) for factor, _ in self.terms)
         return tuple(dict.fromkeys(name for names in each for name in names))
 
     def at(self, sizes: Mapping[str, int]) -> int:
-        """The number for these sizes."""
+        """Returns the value for these sizes of dynamic dimensions."""
         total = sum(scale * _number(factor, sizes) for factor, scale in self.terms)
         found = (total + self.add) // self.divisor
         return found if self.most is None else min(found, self.most)
@@ -64,13 +64,13 @@ def _number(factor: Factor, sizes: Mapping[str, int]) -> int:
 
 @dataclass(frozen=True)
 class Extent:
-    """The size of an axis. Numbers that are neighbours are multiplied, and 1 is left out."""
+    """The size of an axis as a product of factors. Adjacent numbers are multiplied, and factors of 1 are dropped."""
 
     factors: tuple[Factor, ...] = ()
 
     @staticmethod
     def of(*factors: Factor) -> "Extent":
-        """The product of `factors`."""
+        """Returns the product of `factors` in canonical form."""
         found: list[Factor] = []
         for factor in factors:
             last = found[-1] if found else None
@@ -99,41 +99,41 @@ class Extent:
 
     @property
     def opened(self) -> tuple[str | Quotient, ...]:
-        """The factors that are not known."""
+        """The factors that are dynamic dimensions or quotients of them."""
         return tuple(factor for factor in self.factors if not isinstance(factor, int))
 
     @property
     def scale(self) -> int:
-        """The product of the known factors."""
+        """The product of the static factors."""
         return math.prod(factor for factor in self.factors if isinstance(factor, int))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The open sizes that it follows from."""
+        """The dynamic dimensions that the size depends on."""
         each = (factor.names if isinstance(factor, Quotient) else (factor,) for factor in self.opened)
         return tuple(dict.fromkeys(name for names in each for name in names))
 
     @property
     def number(self) -> int | None:
-        """The size if it is known."""
+        """The size if it is static, else `None`."""
         return self.at({}) if not self.names else None
 
     @property
     def grows(self) -> bool:
-        """Whether it grows with each open size, from sizes of 1 on: no factor is negative for any."""
+        """Whether the size is nondecreasing in each dynamic dimension from 1 on: no factor is ever negative."""
         return all(_number(factor, dict.fromkeys(self.names, 1)) >= 0 for factor in self.factors)
 
     @property
     def counts_places(self) -> bool:
-        """Whether the place of a valid element does not depend on the capacity: no inner size is open."""
+        """Whether the index of a valid element is independent of the capacity: no inner factor is dynamic."""
         return all(isinstance(factor, int) for factor in self.factors[1:])
 
     def at(self, sizes: Mapping[str, int]) -> int:
-        """The number for these sizes."""
+        """Returns the size of the axis for these sizes of dynamic dimensions."""
         return math.prod(_number(factor, sizes) for factor in self.factors)
 
     def digits(self, capacities: Mapping[str, int]) -> dict[str | Quotient, npt.NDArray[np.int64]]:
-        """For each open factor, which place of it an element along an axis of full capacity belongs to."""
+        """Returns, for each dynamic factor, the index along it of every element of an axis of full capacity."""
         numbers = [_number(factor, capacities) for factor in self.factors]
         places = np.unravel_index(np.arange(self.at(capacities)), numbers) if numbers else ()
         named = zip(self.factors, places, strict=True)
@@ -147,12 +147,12 @@ Size = Extent | int
 
 
 def product(axes: Iterable[Extent]) -> Extent:
-    """The number of elements of these axes."""
+    """Returns the number of elements of a tensor with these axes."""
     return Extent.of(*(factor for extent in axes for factor in extent.factors))
 
 
 def quotient(extent: Extent, add: int, divisor: int, most: int | None = None) -> Extent:
-    """`min(floor((extent + add) / divisor), most)` of an extent of one open factor at most."""
+    """Returns `min(floor((extent + add) / divisor), most)`; `extent` has at most one dynamic factor."""
     number = extent.number
     if number is not None:
         found = (number + add) // divisor
@@ -164,7 +164,7 @@ def quotient(extent: Extent, add: int, divisor: int, most: int | None = None) ->
 def _divided(
     terms: list[tuple[str | Quotient, int]], add: int, divisor: int, most: int | None, whole: Extent | None = None
 ) -> Extent:
-    """The extent of a quotient; `whole` is the one that its terms are."""
+    """Returns the canonical extent of a quotient; `whole` is the extent of its numerator without `add`, if known."""
     common = math.gcd(divisor, *(scale for _, scale in terms))
     if common > 1:  # floor((c x + a) / (c d)) = floor((x + floor(a / c)) / d)
         terms, add, divisor = [(factor, scale // common) for factor, scale in terms], add // common, divisor // common
@@ -173,7 +173,7 @@ def _divided(
         ((factor, scale),) = terms
         return Extent.of(factor, scale) if whole is None else whole
     if len(terms) == 1 and terms[0][1] == 1 and isinstance(terms[0][0], Quotient):
-        # floor((floor((x + a) / c) + b) / d) = floor((x + a + c b) / (c d)), and `min` goes with what grows.
+        # floor((floor((x + a) / c) + b) / d) = floor((x + a + c b) / (c d)); `min` commutes with monotone functions.
         inner = terms[0][0]
         bounds = [] if inner.most is None else [(inner.most + add) // divisor]
         bounds += [] if most is None else [most]
@@ -183,7 +183,7 @@ def _divided(
 
 
 def joined(parts: Sequence[Extent]) -> Extent:
-    """The sum of sizes of one open factor at most each."""
+    """Returns the sum of sizes that have at most one dynamic factor each."""
     terms: Counter[str | Quotient] = Counter()
     add = 0
     for part in parts:
@@ -200,17 +200,17 @@ def joined(parts: Sequence[Extent]) -> Extent:
 
 
 def extents(shape: Iterable[int]) -> tuple[Extent, ...]:
-    """The extents of known sizes."""
+    """Returns the extents of static sizes."""
     return tuple(Extent.of(size) for size in shape)
 
 
 def as_extent(size: Size) -> Extent:
-    """A size as an extent."""
+    """Converts a size to an extent."""
     return size if isinstance(size, Extent) else Extent.of(int(size))
 
 
 def _take(wanted: Extent, pending: list[Factor]) -> Extent | None:
-    """The first factors of `pending`, which are taken out, whose product is `wanted`, whatever their order there."""
+    """Removes the first factors of `pending` whose product, in any order, is `wanted`, and returns that product."""
     names, number = Counter(wanted.opened), wanted.scale
     taken: list[Factor] = []
     while number != 1 or names.total():
@@ -233,7 +233,7 @@ def _take(wanted: Extent, pending: list[Factor]) -> Extent | None:
 
 
 def _missing(before: Sequence[Extent], others: Sequence[Extent]) -> Extent | None:
-    """What is left of all elements by the sizes of the other axes."""
+    """Returns the size that a reshape infers for -1: all elements divided by the sizes of the other axes."""
     total, taken = product(before), product(others)
     names = Counter(total.opened)
     names.subtract(taken.opened)
@@ -244,9 +244,9 @@ def _missing(before: Sequence[Extent], others: Sequence[Extent]) -> Extent | Non
 
 
 def reshaped(before: Sequence[Extent], after: Sequence[Size]) -> tuple[Extent, ...] | None:
-    """The extents of `before` in the shape `after`, in which one size may be -1; `None` where they do not go together.
+    """Returns the extents of `before` after a reshape to `after`, which may contain one -1; `None` if they don't match.
 
-    Elements stay in their order, so each axis is a product of factors that are neighbours.
+    A reshape keeps the order of elements, so each new axis is a product of adjacent factors.
     """
     wanted = [None if size == -1 else as_extent(size) for size in after]
     if wanted.count(None) > 1:
@@ -264,14 +264,14 @@ def reshaped(before: Sequence[Extent], after: Sequence[Size]) -> tuple[Extent, .
 
 
 def _take_sized(size: int, pending: list[Factor], capacities: Mapping[str, int]) -> list[Factor] | None:
-    """The first factors of `pending`, which are taken out, that are `size` places where open sizes have capacities."""
+    """Removes the first factors of `pending` that have `size` elements at full capacity, and returns them."""
     taken: list[Factor] = []
     while pending:
         factor = pending[0]
         number = _number(factor, capacities)
         if size == 1 and (taken or number != 1):
             break
-        if isinstance(factor, int) and factor % size == 0:  # the rest of it is for the axes that follow
+        if isinstance(factor, int) and factor % size == 0:  # the rest belongs to the axes that follow
             taken.append(size)
             pending[0], size = factor // size, 1
         elif number and size % number == 0:
@@ -287,10 +287,11 @@ def _take_sized(size: int, pending: list[Factor], capacities: Mapping[str, int])
 def reshaped_sized(
     before: Sequence[Extent], shape: Sequence[int], capacities: Mapping[str, int]
 ) -> tuple[Extent, ...] | None:
-    """The extents of `before` in a `shape` that has the capacities of open sizes; `None` where they lie across axes.
+    """Returns the extents of `before` after a reshape to `shape`, in which dynamic dimensions have their capacities.
 
-    An open size of the capacity 1 could be in any axis where it stands: it goes to one of one place, and otherwise to
-    the axis that follows it, but not to the last one after another, along which products and norms are computed.
+    Returns `None` if a factor spans several axes. A dynamic dimension of capacity 1 could belong to any adjacent axis:
+    it goes to an axis of size 1, otherwise to the axis after it, but not to a last axis that follows another one,
+    because contractions and norms compute along that axis.
     """
     if 0 in shape:
         return None
@@ -308,16 +309,16 @@ def reshaped_sized(
 
 
 def _is_one_row(shape: Sequence[int]) -> bool:
-    """Whether no axis is left, or one of several places."""
+    """Returns True if the remaining shape is a scalar, or one axis whose size is not 1."""
     return not shape or (len(shape) == 1 and shape[0] != 1)
 
 
 Content = npt.NDArray[Any]
-"""The elements of a list of sizes: an array of objects, `Extent` or `int`."""
+"""The elements of a tensor of sizes: an object array of `Extent` and `int`."""
 
 
 def content_of(sizes: Iterable[Size]) -> Content:
-    """A list of sizes as a content; one that is known is a number."""
+    """Returns a list of sizes as an object array, in which static sizes are numbers."""
     listed = list(sizes)
     found: Content = np.empty(len(listed), object)
     for place, size in enumerate(listed):
@@ -327,5 +328,5 @@ def content_of(sizes: Iterable[Size]) -> Content:
 
 
 def sizes_in(content: Content) -> list[Size]:
-    """The elements of a content."""
+    """Returns the elements of `content` as a flat list."""
     return cast(list[Size], content.reshape(-1).tolist())

@@ -1,7 +1,7 @@
-"""Rules for what slides windows along open sizes, resizes them, or walks along them: images of any size, sequences.
+"""Padding rules for windows, resizing and recurrent layers along dynamic dimensions.
 
-A result has as many valid places as there would be at the size of the run. What they read beyond the valid part of an
-operand is what the operation itself pads with: a mask puts it there, unless no window that is kept reaches so far.
+The valid elements of a result are those that it would have at the runtime size. Beyond the valid part of an operand, they must
+read the value that the operation itself pads with: a mask inserts it unless no valid window reaches that far.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +42,7 @@ from qmlir.specialization.padding.symbolic_sizes import Extent, as_extent, exten
 ONE = Extent()
 
 Fill = Callable[[SSAValue], Array | None]
-"""What an operation pads its operand with."""
+"""Returns the value that an operation pads its operand with."""
 
 
 def _lowest(value: SSAValue) -> Array | None:
@@ -50,7 +50,7 @@ def _lowest(value: SSAValue) -> Array | None:
 
 
 def _images(op: Operation, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
-    """What computes image by image: only the number of images may be open."""
+    """The rule of operations that compute each sample separately: only the batch size may be dynamic."""
     data, *others = (walk.axes(value) for value in op.operands)
     results = [shape_of(result)[1:] for result in op.results]
     is_open = any(axis.names for axis in (*data[1:], *(axis for axes in others for axis in axes)))
@@ -70,14 +70,14 @@ def _is_image_by_image(walk: PaddingWalk, data: Axes) -> bool:
 
 
 def _check_others(op: Operation, walk: PaddingWalk, *axes: Extent) -> None:
-    """Channels and weights have known sizes."""
+    """Declines if channels or weights have dynamic sizes."""
     for axis in axes:
         if axis.names:
             walk.decline(op, f"has {axis} channels or weights, but only spatial axes and the batch can be padded")
 
 
 def _fill(op: Operation, walk: PaddingWalk, data: SSAValue, axes: Sequence[int], fill: Fill) -> None:
-    """Let `op` read what it pads with in the place of padding along `axes`, unless it is there."""
+    """Replaces the padding along `axes` that `op` reads by its own padding value, unless it already has that value."""
     is_zero = fill is zero_of
     walk.select(op, data, [axis for axis in axes if not (is_zero and axis in walk.facts(data).zeros)], fill(data))
 
@@ -88,7 +88,7 @@ def _fill(op: Operation, walk: PaddingWalk, data: SSAValue, axes: Sequence[int],
 def _windows_along(
     op: Operation, walk: PaddingWalk, extent: Extent, windows: Windows, axis: int, is_ceil: bool
 ) -> tuple[Extent, bool]:
-    """How many windows slide along a spatial axis, and whether the last ones reach beyond its valid part."""
+    """Returns the number of windows along a spatial axis, and True if the last ones reach beyond its valid part."""
     if extent.number is not None:
         return Extent.of(output_size(extent.number, windows, axis, is_ceil)), False
     stride, length, (begin, end) = windows.strides[axis], windows.extent(axis), windows.padding(axis)
@@ -99,7 +99,7 @@ def _windows_along(
         walk.decline(op, f"pads by a whole window in ceil_mode, so the number of windows along {extent} is unknown")
     room = begin + end - length
     walk.require(op, quotient(extent, room + 1, 1), ONE, is_equal=False)
-    # With ceil_mode there is a window more for what is left, which starts in the data or before it:
+    # With ceil_mode, the remainder gets one more window, which must start in the data or the padding before it:
     # min(ceil(room / s), floor((n + begin - 1) / s)) + 1.
     last = min(room + stride - 1, begin - 1) if is_ceil else room
     return quotient(extent, last + stride, stride), end > 0 or is_ceil
@@ -108,7 +108,7 @@ def _windows_along(
 def _slide(
     op: Any, walk: PaddingWalk, windows: Windows, fill: Fill, *, is_ceil: bool = False
 ) -> tuple[tuple[Extent, ...], list[int]]:
-    """The spatial extents of the result, and the axes whose last windows reach padding: it is filled."""
+    """Returns the spatial extents of the result and the axes whose last windows reach padding, which it fills."""
     data = walk.axes(op.data)
     found = [_windows_along(op, walk, each, windows, axis, is_ceil) for axis, each in enumerate(data[2:])]
     reached = [axis for axis, (_, is_reached) in enumerate(found, 2) if is_reached]
@@ -145,7 +145,7 @@ def _conv_transpose(op: contraction.ConvTransposeOp, walk: PaddingWalk) -> Seque
         begin, end = windows.padding(axis)
         stride = windows.strides[axis]
         more = windows.extent(axis) - stride + added[axis] - begin - end
-        # The first place of padding adds its kernel from n * stride - begin on; the result has n * stride + more.
+        # The first padding element adds its kernel from n * stride - begin on; the result has n * stride + more.
         if more + begin > 0:
             reached.append(axis + 2)
         if more == 0 and stride == 1:
@@ -160,7 +160,7 @@ def _conv_transpose(op: contraction.ConvTransposeOp, walk: PaddingWalk) -> Seque
 
 
 def _pool(fill: Fill) -> Rule:
-    """The rule of a pool that computes the same whatever is padded with `fill`."""
+    """Returns the rule of a pool whose results don't change if its input is padded with `fill`."""
 
     def rule(op: pooling.PoolOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
         data = walk.axes(op.data)
@@ -189,7 +189,7 @@ def _average_pool(op: pooling.AveragePoolOp, walk: PaddingWalk) -> Sequence[Padd
 
 
 def _stacked(op: pooling.AveragePoolOp, walk: PaddingWalk, spatial: Sequence[Extent]) -> SSAValue:
-    """The elements of each window along one more axis, the last, in row-major order; 0 where it reaches beyond."""
+    """Stacks the elements of each window along a new last axis, in row-major order; elements outside are 0."""
     windows, axes = op.windows, walk.axes(op.data)
     rank, counts = len(axes), [each.at(walk.capacities) for each in spatial]
     pads = [0] * 2 * rank
@@ -216,7 +216,7 @@ def _stacked(op: pooling.AveragePoolOp, walk: PaddingWalk, spatial: Sequence[Ext
 
 
 def _covered(op: pooling.AveragePoolOp, walk: PaddingWalk, data: Axes, spatial: Sequence[Extent]) -> SSAValue:
-    """How many elements each window covers in a run, in the shape of the spatial axes; 1 where it is padding."""
+    """Computes the number of elements that each window covers at run time, `[*spatial]`; 1 for padding windows."""
     windows, with_padding = op.windows, bool(op.count_include_pad.value.data)
     total = walk.size(ONE)
     for axis, extent in enumerate(spatial):
@@ -283,7 +283,7 @@ def _blocks(op: movement.BlocksOp, walk: PaddingWalk) -> Sequence[PaddedValue] |
 
 
 MOST_DENOMINATOR = 64
-"""Of the fractions that a scale may be."""
+"""The largest denominator of a scale that is recognized as a fraction."""
 
 
 def _resize(op: ResizeOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
@@ -310,7 +310,7 @@ def _resize(op: ResizeOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
 
 
 def _grown(op: ResizeOp, walk: PaddingWalk, axes: Axes, chosen: Sequence[int]) -> list[tuple[Extent, Fraction, float]]:
-    """What each of the `chosen` axes becomes, by what it grows whatever the sizes of the run, and its scale."""
+    """Returns, for each of the `chosen` axes, its new extent, its scale as a fraction, and its scale."""
     scales = op.floats("scales")
     if scales is not None:
         return [_scaled(op, walk, axes[axis], scale) for axis, scale in zip(chosen, scales, strict=True)]
@@ -327,7 +327,7 @@ def _grown(op: ResizeOp, walk: PaddingWalk, axes: Axes, chosen: Sequence[int]) -
 
 
 def _scaled(op: ResizeOp, walk: PaddingWalk, extent: Extent, scale: float) -> tuple[Extent, Fraction, float]:
-    """The same for an axis by its scale. An open one grows by a fraction that gives the size of the scale each time."""
+    """Returns these for one axis. For a dynamic axis, the fraction must give the right size at every runtime size."""
     if extent.number is not None:
         return Extent.of(scaled_size(extent.number, scale)), Fraction(scale), scale
     ratio = Fraction(scale).limit_denominator(MOST_DENOMINATOR)
@@ -340,7 +340,7 @@ def _scaled(op: ResizeOp, walk: PaddingWalk, extent: Extent, scale: float) -> tu
 
 
 def _sampled(op: ResizeOp, axis: int, length: int, ratio: Fraction, scale: float) -> tuple[Array, Array]:
-    """For each place of the result along an axis of `length` the elements that it reads, and their weights."""
+    """Returns the input indices and weights of each result element along an axis of `length`."""
     size = length * ratio.numerator // ratio.denominator
     to = resized.Axis(length, Resized(axis, scale, size), *map(np.float32, (scale, 0, 1)))
     x = resized.coordinates(op, to)
@@ -351,9 +351,10 @@ def _sampled(op: ResizeOp, axis: int, length: int, ratio: Fraction, scale: float
 
 
 def _repeat_the_last(op: ResizeOp, walk: PaddingWalk, axis: int, ratio: Fraction, scale: float) -> None:
-    """Let padding along `axis` be the last valid element, where places at the end of a run read it in its place.
+    """Replaces padding along `axis` by the last valid element if valid result elements read it.
 
-    That every place of every run reads then what it would at its own size, with the same weights, is tried out.
+    For every runtime size, this checks that each valid element then reads the same elements with the same weights as it
+    would at that size.
     """
     extent = walk.axes(op.input)[axis]
     capacity = extent.at(walk.capacities)
@@ -381,7 +382,7 @@ def _repeat_the_last(op: ResizeOp, walk: PaddingWalk, axis: int, ratio: Fraction
 
 
 def _recurrent(op: Any, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
-    """What computes sequence by sequence; an open length is that of all sequences, after which states stay."""
+    """The rule of recurrent layers. A dynamic length applies to all sequences; after it, states stay unchanged."""
     steps, sequences, width = walk.axes(op.data)
     states = [op.initial_hidden, getattr(op, "initial_cell", None)]
     given = [walk.axes(state)[1] for state in states if state is not None]
@@ -409,7 +410,7 @@ def _recurrent(op: Any, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
 def _end_after(
     op: recurrent.Layer, walk: PaddingWalk, steps: Extent, sequences: Extent, found: Sequence[PaddedValue]
 ) -> None:
-    """Give a layer the size of the run as the length of each sequence."""
+    """Passes the runtime size to a layer as the length of each sequence."""
     zeros = walk.constant(np.zeros(sequences.at(walk.capacities)))
     lengths = walk.begin(build(elementwise.AddOp, [zeros, walk.size(steps)]))
     short = elementwise.CastOp.build(operands=[lengths], result_types=[TensorType(i32, shape_of(lengths))])
@@ -433,9 +434,10 @@ def _end_after(
 def _keep_one_type(
     op: recurrent.Layer, walk: PaddingWalk, operands: dict[str, SSAValue | None]
 ) -> Mapping[str, Attribute]:
-    """The types of the parts of a quantized layer whose sequences end: after it states stay, so each has one type.
+    """Returns the component types of a quantized layer with sequence lengths, in which each state keeps one type.
 
-    A state that is 0 is left out: it is 0 in any type.
+    States are copied unchanged after the end of a sequence, so their type can't change. An initial state of 0 is
+    dropped, because 0 is 0 in any type.
     """
     components = components_of(op)
     found = dict(components)
@@ -456,14 +458,14 @@ def _keep_one_type(
 
 HIDDEN = "initial_hidden"
 _STATES = {HIDDEN: "hidden", "initial_cell": "cell"}
-"""The operand that a state begins with, and what the roles of its parts begin with."""
+"""The operand of each initial state, and the prefix of the roles of its components."""
 
 _COPIES = (expansion.ExpandOp, movement.ReshapeOp, movement.UnsqueezeOp, movement.TransposeOp)
-"""What only moves the elements of its first operand."""
+"""Operations that only move the elements of their first operand."""
 
 
 def _is_zero(value: SSAValue) -> bool:
-    """Whether all elements are known to be 0."""
+    """Returns True if all elements are known to be 0."""
     while isinstance(value.owner, _COPIES):
         value = value.owner.operands[0]
     if isinstance(value.owner, QuantizeCastOp):
