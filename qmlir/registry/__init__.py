@@ -1,8 +1,8 @@
-"""The registry: what the tree and other packages have, one row of text each, loaded on first use.
+"""The registry of everything that the tree and other packages contribute: rows of text, loaded on first use.
 
-A row is `name: "module:object"`. `tree.py` has the tree's own rows, `contribution.py` what a package may add, and
-`package.py` finds packages by their entry points. The first owner of a name keeps it: the tree, xDSL, then packages
-in the order of their names. A later row of the same name is ignored with a warning.
+A row is `name: "module:object"`. `tree.py` contains the rows of the tree, `contribution.py` defines the parts that a
+package can add, and `package.py` finds packages by their entry points. The first owner of a name keeps it: the tree, then
+xDSL, then packages in alphabetical order. A later row with the same name is ignored with a warning.
 """
 
 import sys
@@ -104,21 +104,21 @@ _Rows = Iterable[tuple[Package, str]]
 
 
 def _named_as(key: object) -> str:
-    """The name of a key of a table in messages: for an operation its own name."""
+    """Returns the name of a table key for messages; for an operation class, the name of the operation."""
     name = getattr(key, "name", key)
     return name if isinstance(name, str) else repr(key)
 
 
 def keys_of(package: Package, row: str) -> list[str]:
-    """The keys of the table that a row of a package names: ONNX operators, or operations by name."""
+    """Returns the keys of the table that a row of a package names: ONNX operators, or names of operations."""
     found: Mapping[object, object] = package.load(row, Mapping) or {}
     return [_named_as(key) for key in found]
 
 
 def _merged(field: str, rows: _Rows) -> Mapping[Any, Any]:
-    """The tables of `rows` merged; of several rows with one key the first counts, and the others get a warning.
+    """Merges the tables of `rows`. If several have the same key, the first wins and the others get a warning.
 
-    Functions of packages from outside are guarded: what they return is checked at each call (`GUARDS`).
+    Functions of external packages are guarded: their results are checked at each call (`GUARDS`).
     """
     merged: dict[Any, Any] = {}
     sources: dict[Any, tuple[Package, str]] = {}
@@ -147,7 +147,7 @@ _Object = TypeVar("_Object")
 
 @dataclass(frozen=True)
 class Named:
-    """What a package adds under a name."""
+    """A named contribution of a package, loaded on first use."""
 
     kind: str
     name: str
@@ -155,7 +155,7 @@ class Named:
     package: Package
 
     def error(self, message: str, function: object = None) -> PackageError:
-        """The error, to be raised, about this row: with the file and line of `function` or of its object."""
+        """Returns an error about this row, with the file and line of `function` or of the row's object."""
         where = (place_of(function) if function is not None else "") or self._place()
         return self._error(message, "" if self.package.name == OURS else bracketed(where))
 
@@ -169,19 +169,19 @@ class Named:
     def _object(self) -> Any:
         try:
             return load(self.row)
-        except (Exception, SystemExit) as error:  # whatever a package does at import
+        except (Exception, SystemExit) as error:  # importing a package may raise anything
             where = self.package.failed_at(error, self.row)
             raise self._error(f"it cannot be loaded: {one_line(error)}", where) from error
 
     def function(self) -> Callable[..., Any]:
-        """The function. Raises `PackageError`, which names the package, for anything else."""
+        """Returns the function of the row. Raises `PackageError`, which names the package, if it isn't callable."""
         found = self._object()
         if not callable(found):
             raise self.error(f"'{self.row}' must be a function, but got {type(found).__name__}")
         return found
 
     def call(self, function: Callable[..., _Object], *arguments: Any, **options: Any) -> _Object:
-        """The result of its function. Raises `PackageError` for any exception in code of another package."""
+        """Calls a function of this row. Turns any exception in code of another package into a `PackageError`."""
         try:
             return function(*arguments, **options)
         except RAISED as error:
@@ -191,7 +191,7 @@ class Named:
             raise self._error(f"it raises {one_line(error)}", bracketed(where)) from error
 
     def load(self, kind: type[_Object]) -> _Object:
-        """The object. Raises `PackageError`, which names the package, if its type differs or it does not load."""
+        """Loads the object of the row. Raises `PackageError` if that fails or the object isn't a `kind`."""
         found = self._object()
         if not isinstance(found, kind):
             raise self.error(f"'{self.row}' must be of type {kind.__name__}, but got {type(found).__name__}")
@@ -199,7 +199,7 @@ class Named:
 
 
 def look_up_all() -> None:
-    """Load everything that packages add, so that its faults are reported now."""
+    """Loads every contribution of all packages, so that their faults are reported at once."""
     dialects = {name for package in packages() for name, _ in package.rows("evaluators")}
     tables = {name for package in packages() for name, _ in package.rows("tables")}
     sets = {name for package in packages() for name, _ in package.rows("patterns")}
@@ -215,7 +215,7 @@ def look_up_all() -> None:
     named("pdl")
 
 
-# The lookups are cached by the list of packages, so that a plug-in of one run has no effect on the next.
+# Lookups are cached per list of packages, so that a plug-in of one run doesn't affect the next one.
 
 
 @cache
@@ -230,12 +230,12 @@ def _named(field: str, among: tuple[Package, ...]) -> Mapping[str, Named]:
 
 
 def named(field: str) -> Mapping[str, Named]:
-    """The rows of a field by name, such as `targets` or `variants`, not loaded yet."""
+    """Returns the rows of a field such as `targets` or `variants` by name, without loading them."""
     return _named(field, packages())
 
 
 def _pattern_rows(package: Package, set_name: str | None = None) -> Iterator[Hook]:
-    """The patterns of a package, of one set or of all; what is no pattern is left out with a warning."""
+    """Yields the patterns of a package, of one set or of all. Other objects are skipped with a warning."""
     for name, row in package.rows("patterns"):
         if set_name not in (None, name):
             continue
@@ -253,7 +253,7 @@ def _patterns(set_name: str, among: tuple[Package, ...]) -> tuple[Any, ...]:
 
 
 def patterns(set_name: str) -> tuple[Any, ...]:
-    """The rewrite patterns of a set, gathered from the tree and from every package."""
+    """Returns the rewrite patterns of a set, collected from the tree and all packages."""
     return _patterns(set_name, packages())
 
 
@@ -263,7 +263,7 @@ def _pattern_hooks(among: tuple[Package, ...]) -> Mapping[int, Hook]:
 
 
 def pattern_hooks() -> Mapping[int, Hook]:
-    """The patterns that packages from outside add to pattern sets, by their `id`."""
+    """Returns the patterns that external packages add to pattern sets, by their `id`."""
     return _pattern_hooks(outside())
 
 
@@ -274,67 +274,67 @@ def _tables(field: str, name: str | None, among: tuple[Package, ...]) -> Mapping
 
 
 def evaluators(dialect: str) -> Mapping[type, Callable[..., Any]]:
-    """The evaluators of `dialect`: operation class to NumPy function."""
+    """Returns the evaluators of `dialect`: operation class to NumPy function."""
     return _tables("evaluators", dialect, packages())
 
 
 def decompositions() -> Mapping[type, Callable[..., Any]]:
-    """All decompositions: operation class of a composite to the function that makes its parts."""
+    """Returns all decompositions: class of a composite operation to the function that builds its components."""
     return _tables("decompositions", None, packages())
 
 
 def gradients() -> Mapping[type, Callable[..., Any]]:
-    """All rules of differentiation: operation class to function."""
+    """Returns all differentiation rules: operation class to function."""
     return _tables("gradients", None, packages())
 
 
 def lowerings() -> Mapping[type, Callable[..., Any]]:
-    """All lowerings to the integer level: operation class to function."""
+    """Returns all lowerings to the integer level: operation class to function."""
     return _tables("lowerings", None, packages())
 
 
 def table(name: str) -> Mapping[Any, Any]:
-    """The table `name`, merged from the tree and every package; its keys are usually operation classes."""
+    """Returns the table `name`, merged from the tree and all packages. Its keys are usually operation classes."""
     return _tables("tables", name, packages())
 
 
 def onnx_importers() -> Mapping[str, Callable[..., Any]]:
-    """All importers by ONNX operator: `Relu`, or `com.example::Relu` of another domain."""
+    """Returns all importers by ONNX operator: `Relu`, or `com.example::Relu` for another domain."""
     return _tables("importers", None, packages())
 
 
 def onnx_exporters() -> Mapping[type, Callable[..., Any]]:
-    """All ONNX exporters: operation class to function."""
+    """Returns all ONNX exporters: operation class to function."""
     return _tables("exporters", None, packages())
 
 
 def efforts() -> Mapping[int, LiteralString]:
-    """All levels of accuracy recovery: level to the text of its passes."""
+    """Returns all levels of accuracy recovery (`--effort`): level to the text of its pass pipeline."""
     return _tables("efforts", None, packages())
 
 
 def service(name: str) -> Any:
-    """The object that a package provides as service `name`; `None` if no package does."""
+    """Returns the object that a package provides as service `name`, or `None` if no package does."""
     found = named("services").get(name)
     return None if found is None else found.load(object)
 
 
 def inserted_passes(point: str) -> Iterator[tuple[Package, str]]:
-    """What packages put at a point of a named pipeline, each as pipeline text."""
+    """Returns the passes that packages insert at a point of a named pipeline, each as pipeline text."""
     return ((package, text) for package in packages() for name, text in package.rows("stages") if name == point)
 
 
 def contributed_names() -> Mapping[str, str]:
-    """The names that extensions and packages add to the module `qmlir`, each with its row."""
+    """Returns the names that extensions and packages add to the module `qmlir`, each with its row."""
     return {name: each.row for name, each in named("api").items()}
 
 
 PASSES: Mapping[str, str] = dict(THE_TREE.rows("passes"))
-"""Each pass of the tree, with its row."""
+"""The row of each pass of the tree, by name."""
 
 
 def pass_factories() -> dict[str, Callable[[], Any]]:
-    """Name and lazy constructor of each pass of the tree."""
+    """Returns a function for each pass of the tree that imports the pass class."""
     return {name: partial(load, row) for name, row in PASSES.items()}
 
 
@@ -350,7 +350,7 @@ if TYPE_CHECKING:
     from xdsl.universe import Universe
 
     UNIVERSE: Universe
-    """What xDSL's own tools see of this package, through the `xdsl.universe` entry point; imported on first use."""
+    """The dialects and passes that xDSL's tools see through the `xdsl.universe` entry point; imported on first use."""
 else:
 
     def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The code of packages, in one word: other code makes other programs, and gives other answers."""
+"""Digests of the code of packages, as cache keys: different code can compile different programs."""
 
 import hashlib
 import os
@@ -15,7 +15,7 @@ _SUFFIXES = (".py", ".mlir")
 
 
 def _sources(module: str) -> list[str]:
-    """The files of a package that takes part: Python, and the patterns that it ships."""
+    """Returns the source files of a module or Python package: its Python files and the patterns that it ships."""
     spec = find_spec(module)
     if spec is None:
         return []
@@ -32,27 +32,27 @@ def _sources(module: str) -> list[str]:
 
 
 def _contents(module: str) -> Iterator[bytes]:
-    """What these files hold, in order."""
+    """Yields the content of each source file, in order."""
     for path in _sources(module):
-        # Of hundreds of small files, buffers would take as long as reading.
+        # For hundreds of small files, allocating buffers would take as long as reading.
         with open(path, "rb", buffering=0) as file:
             yield file.readall()
 
 
 @lru_cache(16)
 def code_digest(packages: tuple[Package, ...]) -> str:
-    """A digest of the code of these packages."""
+    """Returns a digest of the names, versions and source files of these packages."""
     found = hashlib.sha256()
     for package in packages:
         found.update(f"{package.name} {package.version}".encode())
-        if package.name != UPSTREAM:  # a version of it is one code, what is developed here may be any
+        if package.name != UPSTREAM:  # the version identifies xDSL's code; packages may be in development
             for content in (content for module in sorted(package.modules) for content in _contents(module)):
                 found.update(content)
     return found.hexdigest()
 
 
 def sources_digest(modules: Iterable[str]) -> str:
-    """A digest of the sources of these modules, of packages those of everything in them; what is not there has none."""
+    """Returns a digest of the sources of these modules, for packages including all submodules; skips missing ones."""
     found = hashlib.sha256()
     for module in sorted({*modules}):
         found.update(f"{module} ".encode())
@@ -62,13 +62,13 @@ def sources_digest(modules: Iterable[str]) -> str:
 
 
 _imported = WeakKeyDictionary[ModuleType, str]()
-"""The digest of each module as it was when it was asked for first, soon after its import."""
+"""The digest of each module when it was first requested, soon after its import."""
 
 
 def plugged_code() -> str:
-    """A digest of the code that the plug-ins of this run are loaded from; empty where there are none.
+    """Returns a digest of the code of this run's plug-ins; empty if there are none.
 
-    A process that has loaded a plug-in goes on with what it has, whatever happens to the files: so does the digest.
+    A process keeps the plug-in that it has loaded even if its files change, so the digest doesn't change either.
     """
     number = len(plug_ins())
     return _code_of(packages()[-number:]) if number else ""

@@ -1,6 +1,6 @@
-"""What a package adds, as rows of text, and the version of this interface that it was built for.
+"""`Contribution`: the parts that a package adds, as rows of text, and the interface version that it was built for.
 
-A row is `module:object`, imported on first use. The tree declares its own parts by the same `Contribution`.
+A row is `module:object`, imported on first use. The tree declares its own parts in the same way.
 """
 
 import re
@@ -15,7 +15,7 @@ INTERFACE = "0.2"
 """The version of the interface for packages: the minor version of qmlir."""
 
 BREAKS: Mapping[str, str] = {"0.1": "it is the first that has a version"}
-"""The minor versions that broke packages built for earlier ones, each with what it changed."""
+"""The minor versions that broke packages built for earlier ones, each with the reason."""
 
 
 def _numbers(version: str) -> tuple[int, int]:
@@ -24,7 +24,7 @@ def _numbers(version: str) -> tuple[int, int]:
 
 
 def refusal(built_for: str, interface: str = INTERFACE, breaks: Mapping[str, str] = BREAKS) -> str:
-    """Why a package that was built for one minor version does not work with another; empty if it does.
+    """Returns why a package built for one minor version doesn't work with another; empty if it does.
 
     A package that names no version is accepted.
     """
@@ -63,11 +63,11 @@ Sets = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Contribution:
-    """What a package adds to passes, pipelines, tools and the interpreter, besides its dialects and passes.
+    """The parts that a package adds to pipelines, tools and the interpreter, in addition to its dialects and passes.
 
-    All fields are text, imported on first use; `FIELDS` describes each field. `built_for` names the minor version of
-    qmlir that the package was built for; a later version that broke such packages ignores it. Raises `TypeError` or
-    `ValueError` for another form.
+    All fields contain text that is imported on first use; `FIELDS` describes each field. `built_for` is the minor
+    version of qmlir that the package was built for: a later version with breaking changes ignores the package. Raises
+    `TypeError` or `ValueError` if a field is malformed.
     """
 
     patterns: Sets = field(default_factory=dict[str, Sequence[str]])
@@ -99,7 +99,7 @@ class Contribution:
     built_for: str = ""
 
     def __post_init__(self) -> None:
-        self.__dict__["_place"] = caller(2)  # above `__init__`, which `dataclass` makes
+        self.__dict__["_place"] = caller(2)  # above the `__init__` that `dataclass` generates
         for name, room in FIELDS.items():
             what, shape = _SHAPES.get(room.form, _SHAPES[RowForm.NAMES])
             for _, row in _rows(name, room.form, getattr(self, name)):
@@ -110,17 +110,17 @@ class Contribution:
 
     @property
     def place(self) -> str:
-        """The file and line that made it, for messages about its rows."""
+        """The file and line that created it, for messages about its rows."""
         return self.__dict__["_place"]
 
     def rows(self, name: str) -> Iterator[tuple[str, str]]:
-        """Each row of a field with its name, which is empty if the field has no names."""
+        """Yields the name and text of each row of a field; the name is empty if the field has no names."""
         return _rows(name, FIELDS[name].form, getattr(self, name))
 
 
 @dataclass(frozen=True)
 class Room:
-    """The form of a field of a contribution, and what it holds."""
+    """The form of a field of a contribution, and a summary of its content."""
 
     form: RowForm
     summary: str
@@ -201,11 +201,11 @@ FIELDS: Mapping[str, Room] = {
     "command_help": Room(RowForm.TEXTS, "command to its line in `qmlir --help`"),
     "api": Room(RowForm.NAMES, "name in the module `qmlir` to what it stands for, imported on first use"),
 }
-"""The fields by which a contribution adds something."""
+"""The fields of a contribution that contain rows."""
 
 
 def _rows(name: str, form: RowForm, value: object) -> Iterator[tuple[str, str]]:
-    """The name and the text of each row in a field. Raises `TypeError` for another type of field."""
+    """Yields the name and text of each row in a field. Raises `TypeError` if the field is malformed."""
     found: list[tuple[object, object]]
     match value:
         case Mapping() if form is not RowForm.ROWS:

@@ -1,4 +1,4 @@
-"""Faults of packages, each reported once with the name of the package, and locations in their code."""
+"""Reporting of faults in packages, and source locations in their code."""
 
 import inspect
 import linecache
@@ -11,20 +11,20 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from types import CodeType, FrameType, TracebackType
 
-# Places in the code of packages, `fancy/ops.py:12`: where a hook is defined, and where an exception was raised.
+# Source locations such as `fancy/ops.py:12`: where a hook is defined, or where an exception was raised.
 
 _IMPORT_SYSTEM = "importlib"
 _OWN = ("qmlir", "xdsl", _IMPORT_SYSTEM)
 
 
 def place(path: str, line: int) -> str:
-    """`path:line`, the path relative to the working directory if the file is inside it."""
+    """Returns `path:line`, with the path relative to the working directory if the file is inside it."""
     inside = os.path.join(os.getcwd(), "")
     return f"{path.removeprefix(inside)}:{line}"
 
 
 def caller(depth: int) -> str:
-    """The place of the call `depth` frames above the function that asks; empty if Python gives no frames."""
+    """Returns the location of the call `depth` frames above the caller; empty if Python provides no frames."""
     frame = inspect.currentframe()
     for _ in range(depth + 1):
         frame = frame and frame.f_back
@@ -36,8 +36,8 @@ _WRAPPERS = ("__wrapped__", "func", "__func__", "py_func")
 
 
 def _code_of(function: object) -> CodeType | None:
-    """The code of a function, of a method, of what `functools` wraps, or of an object that can be called."""
-    for _ in range(16):  # a chain of wrappers, which a package could also close to a ring
+    """Returns the code of a function, a method, a wrapper made by `functools`, or a callable object."""
+    for _ in range(16):  # a bound, because a package could build a cycle of wrappers
         inner = next((found for name in _WRAPPERS if (found := getattr(function, name, None)) is not None), None)
         if inner is None:
             break
@@ -48,9 +48,9 @@ def _code_of(function: object) -> CodeType | None:
 
 
 def place_of(function: object) -> str:
-    """The place where a function, a class, or the class of an object is defined.
+    """Returns the location where a function, a class, or the class of an object is defined.
 
-    Empty if that is code of this tree, or no Python code, as a function of NumPy.
+    The location is empty for code of this tree, and for code that isn't Python (a function of NumPy, for example).
     """
     code = None if inspect.isclass(function) else _code_of(function)
     if code is not None:
@@ -61,7 +61,7 @@ def place_of(function: object) -> str:
 
 
 def place_of_row(row: str) -> str:
-    """The line that defines the object of `module:object`; empty if the module is not loaded from a file."""
+    """Returns the location that defines the object of a row; empty if its module was not loaded from a file."""
     module, _, name = row.partition(":")
     path = getattr(sys.modules.get(module), "__file__", None)
     if not isinstance(path, str):
@@ -77,7 +77,7 @@ def place_of_row(row: str) -> str:
 
 
 def frames(trace: TracebackType | None) -> Iterator[tuple[str, str, FrameType]]:
-    """The module, the place and the frame of each entry of a traceback, the innermost first."""
+    """Yields the module, the location and the frame of each entry of a traceback, innermost first."""
     entries: list[TracebackType] = []
     while trace is not None:
         entries.append(trace)
@@ -88,10 +88,9 @@ def frames(trace: TracebackType | None) -> Iterator[tuple[str, str, FrameType]]:
 
 
 def place_in(error: BaseException, is_own: Callable[[str], bool]) -> str:
-    """Where code of a package raised `error`: the innermost line of a module that `is_own`.
+    """Returns where code of a package raised `error`: the innermost line in a module for which `is_own` is true.
 
-    If there is none, it is the innermost line that is neither of this compiler nor of the import system; empty if
-    there is none of these either.
+    Without one, this is the innermost line outside this compiler and the import system; empty if there is none.
     """
     if isinstance(error, SyntaxError) and error.filename is not None:
         return place(error.filename, error.lineno or 1)
@@ -105,20 +104,19 @@ def _root(module: str) -> str:
     return _IMPORT_SYSTEM if root.startswith("_frozen_importlib") else root
 
 
-# Faults of packages: each is reported once, with the name of the package, and everything else goes on.
-#
-# A listener receives them (`qmlir.ir.diagnostics` for the tools); without a listener they go to Python's logging.
+# Faults of packages are reported and don't stop the compiler. A listener receives them (`qmlir.ir.diagnostics` for the
+# tools); without a listener they go to Python's logging.
 
 _logger = logging.getLogger("qmlir")
 _LONGEST = 400
 
 
 RAISED = (Exception, SystemExit)
-"""What code of a package may raise, and what one line must be made of: `sys.exit` would end the process silently."""
+"""Exceptions of package code that become one-line messages. `sys.exit` would otherwise end the process silently."""
 
 
 class PackageError(Exception):
-    """A name that was requested belongs to a package and does not work; the one-line message names the package."""
+    """Raised if a requested contribution of a package doesn't work. The one-line message names the package."""
 
 
 def _log(message: str) -> None:
@@ -130,7 +128,7 @@ _listener: ContextVar[Callable[[str], None]] = ContextVar("qmlir_fault_listener"
 
 @contextmanager
 def fault_listener(listener: Callable[[str], None]) -> Generator[None]:
-    """Send faults of packages inside the `with` block to `listener`, instead of the outer one."""
+    """Sends faults of packages inside the `with` block to `listener` instead of the outer listener."""
     token = _listener.set(listener)
     try:
         yield
@@ -139,16 +137,16 @@ def fault_listener(listener: Callable[[str], None]) -> Generator[None]:
 
 
 def silence() -> None:
-    """Report nothing more in this process."""
+    """Suppresses all further reports in this process."""
     _listener.set(lambda _: None)
 
 
 def say(message: str) -> None:
-    """Tell the innermost listener."""
+    """Sends a message to the innermost listener."""
     _listener.get()(message)
 
 
 def one_line(error: BaseException) -> str:
-    """An exception as one line of bounded length."""
+    """Returns an exception as one line of bounded length."""
     text = " ".join(f"{type(error).__name__}: {error}".split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

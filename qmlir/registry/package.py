@@ -1,8 +1,8 @@
 """The contributing packages: the tree, xDSL, installed packages, and plug-ins loaded for one run.
 
-An installed package is found by its entry points. A package that fails at import, or was built for another version, is
-ignored with one warning, and so are rows that do not load later; `QMLIR_WITHOUT` ignores the packages and the
-extensions of the tree that it names.
+Installed packages are found by their entry points. A package that fails to import, or that was built for another
+version, is ignored with one warning; so is a row that fails to load later. `QMLIR_WITHOUT` names packages and
+extensions of the tree to ignore.
 """
 
 import inspect
@@ -34,7 +34,7 @@ GROUPS: Mapping[str, str] = {
     ONNX_IMPORTERS_GROUP: "a table from ONNX operator to its importer, as `Contribution.importers` names them",
     ONNX_EXPORTERS_GROUP: "a table from operation class to its exporter, as `Contribution.exporters` names them",
 }
-"""The entry point groups, and the type of their entry points."""
+"""The entry point groups, each with a description of its entry points."""
 
 WITHOUT_VARIABLE = "QMLIR_WITHOUT"
 """The environment variable that names packages and extensions to ignore, separated by commas."""
@@ -46,7 +46,7 @@ UPSTREAM = "xdsl"
 
 
 def bracketed(where: str) -> str:
-    """` (fancy.py:12)`, the end of a message; empty if the place is not known."""
+    """Returns a location as the end of a message, such as ` (fancy.py:12)`; empty if it is unknown."""
     return f" ({where})" if where else ""
 
 
@@ -59,59 +59,62 @@ class Package:
     universes: Sequence[str] = ()
     contributions: Sequence[Contribution] = ()
     requires: str = ""
-    """Its installed requirement on qmlir, `qmlir<0.2`: part of the message if it does not load."""
+    """The package's requirement on qmlir, such as `qmlir<0.2`, shown in the message if it fails to load."""
 
     home: str = ""
-    """Of a plug-in: the outermost Python package that it is loaded from."""
+    """For a plug-in, the top-level Python package that it is loaded from."""
 
     faults: dict[str, str] = field(default_factory=dict[str, str], repr=False)
-    """Its faults so far: messages, each under a key that is reported once."""
+    """The messages about its faults so far, by key; each key is reported once."""
 
     @property
     def title(self) -> str:
-        """Its name and its version; for the compiler itself and for xDSL only the name."""
+        """The name and version of the package; only the name for the compiler itself and for xDSL."""
         return self.name if not self.version or self.name in (OURS, UPSTREAM) else f"{self.name} {self.version}"
 
     def rows(self, name: str) -> Iterator[tuple[str, str]]:
-        """Each row of a field of its contributions, with its name."""
+        """Yields the name and text of each row in a field of its contributions."""
         return (row for each in self.contributions for row in each.rows(name))
 
     def contents(self) -> Mapping[str, Sequence[str]]:
-        """Its contributions by each field that is not empty: names, or rows without names."""
+        """Returns the names in each non-empty field of its contributions, or the rows if they have no names."""
         found = {name: list(dict.fromkeys(key or row for key, row in self.rows(name))) for name in FIELDS}
         return {name: keys for name, keys in found.items() if keys}
 
     @cached_property
     def modules(self) -> frozenset[str]:
-        """The outermost Python packages that its rows name, and the one that a plug-in is loaded from."""
+        """The top-level Python packages that its rows name, and the one that a plug-in is loaded from."""
         rows = (row for name, room in FIELDS.items() if room.form is not RowForm.TEXTS for _, row in self.rows(name))
         homes = (self.home,) if self.home else ()
         return frozenset(row.partition(":")[0].partition(".")[0] for row in (*rows, *self.universes, *homes))
 
     def has(self, module: str) -> bool:
-        """Whether a Python module is part of this package."""
+        """Returns True if a Python module is part of this package."""
         return module.partition(".")[0] in self.modules
 
     def at(self, where: str) -> str:
-        """` (in package 'fancy 1.0', fancy.py:12)`: the end of a message about code of this package."""
+        """Returns the end of a message about code of this package, such as ` (in package 'fancy 1.0', fancy.py:12)`."""
         return f" (in package '{self.title}'{f', {where}' if where else ''})"
 
     def failed_at(self, error: BaseException, row: str = "") -> str:
-        """` (fancy.py:3)`: the line whose import failed with `error`, or the Contribution that names `row`."""
+        """Returns the location of a failed import as the end of a message, such as ` (fancy.py:3)`.
+
+        This is the line that raised `error`, else the line of the `Contribution` that names `row`.
+        """
         named = (
             each.place for each in self.contributions for name in FIELDS for _, text in each.rows(name) if text == row
         )
         return bracketed(place_in(error, self.has) or next(named, ""))
 
     def warn(self, what: str, why: str, once: str = "") -> None:
-        """Warn that `what` of this package is ignored, and why; once for each key `once`."""
+        """Warns that `what` of this package is ignored, and why; once per key `once` (the message by default)."""
         message = f"left out {what}: {why}"
         if (key := once or message) not in self.faults:
             self.faults[key] = message
             say(f"package '{self.title}': {message}")
 
     def load(self, row: str, kinds: type | tuple[type, ...] = object) -> Any:
-        """The object of a row; `None` with a warning if it does not load, or has none of the types `kinds`.
+        """Loads the object of a row. Returns `None`, with a warning, if that fails or the object isn't of type `kinds`.
 
         Rows of the tree must load: their errors are raised.
         """
@@ -119,7 +122,7 @@ class Package:
             return load(row)
         try:
             found = load(row)
-        except (Exception, SystemExit) as error:  # whatever a package does at import, the others work
+        except (Exception, SystemExit) as error:  # a failing import must not affect other packages
             why = one_line(error)
             asked = f" (it requires {self.requires}, this is {version(OURS)})" if self.requires else ""
             self.warn(f"'{row}'", f"{why}{self.failed_at(error, row)}{asked}", once=why)
@@ -133,13 +136,13 @@ class Package:
 
 
 def load(row: str) -> Any:
-    """The object that `module:object` names."""
+    """Imports and returns the object that a row `module:object` names."""
     module, _, name = row.partition(":")
     return getattr(import_module(module), name)
 
 
 def _normal(name: str) -> str:
-    """A name as pip normalizes it."""
+    """Returns a package name as pip normalizes it."""
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 
@@ -150,7 +153,7 @@ def _is_wanted(name: str) -> bool:
 _EXTENSIONS: Iterator[Contribution] = (load(row) for name, row in EXTENSIONS.items() if _is_wanted(name))
 
 THE_TREE = Package(OURS, contributions=(TREE, *_EXTENSIONS), universes=("qmlir.registry:UNIVERSE",))
-"""The core and its extensions."""
+"""The package of the tree itself: its core and its extensions."""
 
 
 def _rows(points: EntryPoints, group: str) -> list[str]:
@@ -158,14 +161,14 @@ def _rows(points: EntryPoints, group: str) -> list[str]:
 
 
 def _required(points: EntryPoints) -> str:
-    """The requirement of the package of these entry points on qmlir; empty if it has none."""
+    """Returns the requirement on qmlir of the package of these entry points; empty if it has none."""
     asked = (each for point in points if point.dist is not None for each in point.dist.requires or ())
     parts = (each.partition(";")[0].replace(" ", "") for each in asked)
     return next((each for each in parts if re.match(rf"{OURS}[<>=!~(]", each)), "")
 
 
 def _installed_package(name: str, release: str, points: EntryPoints) -> Package:
-    """The contributions of an installed package; none, with a warning, if it was built for another version."""
+    """Returns an installed package, without contributions and with a warning if it was built for another version."""
     universes = tuple(_rows(points, UNIVERSE_GROUP))
     package = Package(name, release, universes, requires=_required(points))
     if name == UPSTREAM:
@@ -186,7 +189,7 @@ def _installed_package(name: str, release: str, points: EntryPoints) -> Package:
 
 
 def _owner(point: EntryPoint) -> tuple[str, str]:
-    """Name and version of the package of an entry point; by default the name of the entry point."""
+    """Returns the name and version of the package of an entry point; by default the name of the entry point."""
     if point.dist is None or "Name" not in point.dist.metadata:
         return point.name, ""
     return point.dist.name, point.dist.version
@@ -194,7 +197,7 @@ def _owner(point: EntryPoint) -> tuple[str, str]:
 
 @cache
 def installed() -> tuple[Package, ...]:
-    """xDSL, then the other installed packages in the order of their names."""
+    """Returns xDSL, then the other installed packages in alphabetical order."""
     found: dict[tuple[str, str], list[EntryPoint]] = {}
     everywhere = entry_points()
     for group in GROUPS:
@@ -214,23 +217,23 @@ _plugged: tuple[Package, ...] = ()
 
 
 def packages() -> tuple[Package, ...]:
-    """The tree, xDSL, the installed packages, and the plug-ins of this run; the first owner of a name keeps it."""
+    """Returns the tree, xDSL, the installed packages and the plug-ins of this run, in order of precedence."""
     return (*_always(), *_plugged) if _plugged else _always()
 
 
 def outside() -> tuple[Package, ...]:
-    """The packages besides this one and xDSL."""
+    """Returns the external packages: all except the tree and xDSL."""
     return tuple(package for package in packages() if package.name not in (OURS, UPSTREAM))
 
 
 def package_of(module: str) -> Package | None:
-    """The package that a Python module belongs to, `None` if no contributing package has it."""
+    """Returns the contributing package that a Python module belongs to, or `None`."""
     outermost = module.partition(".")[0]
     return next((package for package in packages() if outermost in package.modules), None)
 
 
 def in_package(error: BaseException) -> str:
-    """` (in package 'fancy 1.0', fancy.py:12)` if code of a package from outside raised `error`: a message's end."""
+    """Returns the end of a message, ` (in package 'fancy 1.0', fancy.py:12)`, if an external package raised `error`."""
     found = frames(error.__traceback__)
     owned = ((owner, where) for module, where, _ in found if (owner := package_of(module)) in outside())
     owner, where = next(owned, (None, ""))
@@ -238,7 +241,7 @@ def in_package(error: BaseException) -> str:
 
 
 def of_package(function: Any) -> str:
-    """` (in package 'fancy 1.0', fancy.py:12)` if a function is of a package from outside: the end of a message."""
+    """Returns the end of a message, ` (in package 'fancy 1.0', fancy.py:12)`, for a function of an external package."""
     if isinstance(function, Guarded):
         return function.hook.at()
     owner = package_of(getattr(function, "__module__", None) or "")
@@ -247,23 +250,23 @@ def of_package(function: Any) -> str:
 
 @dataclass(frozen=True)
 class Hook:
-    """A function that a package from outside has in one of its tables."""
+    """A function in a table of an external package."""
 
     package: Package
     row: str
-    """The row of the table."""
+    """The row that names the table."""
 
     function: Any
 
     def at(self, error: BaseException | None = None) -> str:
-        """` (in package 'fancy 1.0', fancy.py:12)`: where the function raised `error`, or where it is defined."""
+        """Returns the end of a message that names the package and the line that raised `error` or defines the hook."""
         raised = "" if error is None else place_in(error, self.package.has)
         return self.package.at(raised or place_of(self.function) or place_of_row(self.row))
 
 
 @dataclass(frozen=True)
 class Guarded:
-    """The function of a hook with the checks of what it returns."""
+    """The function of a hook, wrapped so that its results are checked."""
 
     hook: Hook
     function: Callable[..., Any]
@@ -273,18 +276,18 @@ class Guarded:
 
 
 def name_of(function: Any) -> str:
-    """The name of a function in messages."""
+    """Returns the name of a function for messages."""
     function = function.hook.function if isinstance(function, Guarded) else function
     return getattr(function, "__qualname__", None) or repr(function)
 
 
 def is_outside(owner: type) -> bool:
-    """Whether a class is of a package from outside."""
+    """Returns True if a class belongs to an external package."""
     return package_of(owner.__module__) in outside()
 
 
 def asked_about(error: BaseException, kind: type[_Asked]) -> _Asked | None:
-    """The argument of class `kind` of the function of a package that raised `error`, such as its operation."""
+    """Returns the argument of class `kind` (an operation, say) of the external function that raised `error`."""
     for module, _, frame in frames(error.__traceback__):
         if package_of(module) not in outside():
             continue
@@ -292,23 +295,23 @@ def asked_about(error: BaseException, kind: type[_Asked]) -> _Asked | None:
         names = code.co_varnames[: code.co_argcount + bool(code.co_flags & inspect.CO_VARARGS)]
         given: list[Any] = [frame.f_locals.get(name) for name in names]
         if len(names) > code.co_argcount:
-            given.extend(cast(tuple[Any, ...], given.pop()))  # those of `*arguments`
+            given.extend(cast(tuple[Any, ...], given.pop()))  # the elements of `*arguments`
         if (found := next((each for each in given if isinstance(each, kind)), None)) is not None:
             return found
     return None
 
 
 def at_code(function: Any, error: BaseException | None = None) -> str:
-    """The end of a message about a function: its package and where it raised `error`, or where it is defined.
+    """Returns the end of a message about a function: its package, and where it raised `error` or is defined.
 
-    For code of no known package it is the place alone; empty for code of this tree.
+    For code of unknown packages, this is only the location; for code of this tree, it is empty.
     """
     named = (in_package(error) if error is not None else "") or of_package(function)
     return named or bracketed(place_of(function))
 
 
 def module_at(text: str) -> Any:
-    """The module that a name or a path to a file of Python names."""
+    """Imports a module, given its name or the path of a Python file."""
     if not text.endswith(".py"):
         return import_module(text)
     path = Path(text).resolve()
@@ -321,7 +324,7 @@ def module_at(text: str) -> Any:
     if spec is None or spec.loader is None:
         raise ImportError("it is not a Python file")
     module = module_from_spec(spec)
-    sys.modules[name] = module  # so that rows name what is in it
+    sys.modules[name] = module  # so that rows can name its objects
     try:
         spec.loader.exec_module(module)
     except BaseException:
@@ -331,13 +334,13 @@ def module_at(text: str) -> Any:
 
 
 UNIVERSE_NAME, CONTRIBUTION_NAME = "UNIVERSE", "CONTRIBUTION"
-"""The names that are taken from a plug-in that is a whole module."""
+"""The names that are read from a plug-in given as a module."""
 
 
 def plugin(row: str) -> Package:
-    """The plug-in that `module:object`, a module or a path to a file names; of a module its UNIVERSE and CONTRIBUTION.
+    """Loads a plug-in, given as `module:object`, a module or a path. A module provides UNIVERSE and CONTRIBUTION.
 
-    Raises `PackageError` if it cannot be loaded, or was built for another version.
+    Raises `PackageError` if it can't be loaded or was built for another version.
     """
     text, colon, name = row.partition(":")
     try:
@@ -358,12 +361,12 @@ def plugin(row: str) -> Package:
             raise PackageError(f"plug-in '{row}' is incompatible: {why}")
     universes = tuple(name for name, each in objects.items() if not isinstance(each, Contribution))
     known = [each for package in installed() for each in package.contributions]
-    new = tuple(each for each in contributions if not any(each is one for one in known))  # it may be installed, too
+    new = tuple(each for each in contributions if not any(each is one for one in known))  # it may also be installed
     return Package(row, universes=universes, contributions=new, home=module.__name__.partition(".")[0])
 
 
 def _is_for_xdsl(found: object) -> bool:
-    """Return True for a `Universe`, a dialect or a pass. xDSL is imported late: `qmlir --help` needs none."""
+    """Returns True for a `Universe`, a dialect or a pass. xDSL is imported late: `qmlir --help` doesn't need it."""
     universe, ir, passes = map(import_module, ("xdsl.universe", "xdsl.ir", "xdsl.passes"))
     is_pass = isinstance(found, type) and issubclass(found, passes.ModulePass)
     return is_pass or isinstance(found, universe.Universe | ir.Dialect)
@@ -375,7 +378,7 @@ def _reason(error: BaseException) -> str:
 
 @contextmanager
 def plugged(plugins: Iterable[Package]) -> Generator[None]:
-    """Inside the `with` block these plug-ins take part, besides the installed packages."""
+    """Enables these plug-ins inside the `with` block, in addition to the installed packages."""
     global _plugged
     before = _plugged
     _plugged = (*before, *plugins)
@@ -386,12 +389,12 @@ def plugged(plugins: Iterable[Package]) -> Generator[None]:
 
 
 def plug_ins() -> tuple[str, ...]:
-    """The plug-ins of this run, for a process that continues it."""
+    """Returns the names of the plug-ins of this run, to pass them to a child process."""
     return tuple(each.name for each in _plugged)
 
 
 def continue_with(plug_ins: Iterable[str]) -> None:
-    """Use the plug-ins of the parent process, which has reported all faults."""
+    """Enables the plug-ins of the parent process, silently: the parent has reported all faults."""
     global _plugged
     silence()
     _plugged = tuple(plugin(each) for each in plug_ins)

@@ -1,6 +1,6 @@
-"""The rows of the tree: one for each dialect and pass, and its contribution, in the form that packages use.
+"""The rows of the tree: one for each dialect and pass, and its contribution, in the same form as for packages.
 
-Nothing here imports a dialect or a pass, so the tools start in the time that Python takes.
+This module imports no dialect and no pass, so that the tools start quickly.
 """
 
 from collections.abc import Mapping
@@ -86,13 +86,13 @@ PASSES: Mapping[str, str] = {
 }
 
 UPSTREAM_REPLACED = frozenset({"apply-pdl", "canonicalize", "cse", "dce"})
-"""Passes that xDSL has under the same name: our tools run ours, stock `xdsl-opt` keeps its own."""
+"""Passes whose names xDSL also uses: qmlir's tools run these, `xdsl-opt` keeps its own."""
 
 _ONNX = (
     "activations", "attention", "contraction", "elementwise", "expansion", "movement", "normalization", "pooling",
     "quantization", "recurrent", "resizing", "selection", "sequence", "shapes", "softmax", "trees",
 )  # fmt: skip
-"""The families of ONNX operators that have both importers and exporters."""
+"""The families of ONNX operators with both importers and exporters."""
 
 
 def _onnx_rows(table: str, *more: str) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ GUARDS: Mapping[str, str] = {
     "gradients": "qmlir.dialects.nn.gradient.rules:guarded_rule",
     "lowerings": "qmlir.dialects.kernel.lowering.lowering:guarded_lowering",
 }
-"""For a field of contributions, the function that makes of a `Hook` a function that checks what the hook returns."""
+"""For a field of contributions, the function that wraps a `Hook` so that its results are checked."""
 
 TREE = Contribution(
     passes=PASSES,
@@ -268,4 +268,4 @@ EXTENSIONS: Mapping[str, str] = {
     "search": "qmlir.extensions.search:CONTRIBUTION",
     "training": "qmlir.extensions.training:CONTRIBUTION",
 }
-"""The contribution of each extension, whose names `QMLIR_WITHOUT` leaves out."""
+"""The contribution of each extension by name; `QMLIR_WITHOUT` disables extensions by these names."""
