@@ -22,17 +22,17 @@ from qmlir.passmanager.pipeline import NestedPipeline, Pipeline
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.text.writing import check_generated, folder_within, write_file
 
-# The protocol of instrumentations, which observe a run of passes. Each kind has its own file in this folder.
+# The protocol of instrumentations, which observe a run of passes.
 
 
 def symbol_of(op: Operation) -> str:
-    """The name of a symbol, empty for what is none."""
+    """Returns the symbol name of `op`, or an empty string if it has none."""
     symbol = op.get_attr_or_prop("sym_name")
     return symbol.data if isinstance(symbol, StringAttr) else ""
 
 
 def op_title(op: Operation) -> str:
-    """The operation that a pass runs on, in upstream's words: `'func.func' operation: @main`."""
+    """Describes the operation that a pass runs on as MLIR does, such as `'func.func' operation: @main`."""
     symbol = symbol_of(op)
     return f"'{op.name}' operation: @{symbol}" if symbol else f"'{op.name}' operation"
 
@@ -40,25 +40,25 @@ def op_title(op: Operation) -> str:
 class Instrumentation:
     """A context manager around each pass and each nest of passes; by default it does nothing.
 
-    Code before its `yield` runs before the pass, code after it after the pass. An error of the pass, or of an inner
-    instrumentation, arrives at the `yield` as a `DiagnosticError`; an error that the instrumentation raises makes the
-    pass fail for outer ones.
+    Code before the `yield` runs before the pass, code after it runs after the pass. An error of the pass or of an inner
+    instrumentation is raised at the `yield` as a `DiagnosticError`. To outer instrumentations, an error raised by this
+    one looks like a failure of the pass.
     """
 
     def is_skipped(self, step: ModulePass, op: Operation) -> bool:
-        """Whether `step` is left out on `op`; asked once, before any instrumentation is entered."""
+        """Returns True to skip `step` on `op`; called once, before any instrumentation is entered."""
         return False
 
     def around_pass(self, step: ModulePass, op: Operation) -> AbstractContextManager[None]:
-        """`step` runs on `op` inside this context; if it fails, `op` is as the pass left it."""
+        """Returns the context in which `step` runs on `op`. If the pass fails, `op` stays as the pass left it."""
         return nullcontext()
 
     def around_nest(self, op: Operation) -> AbstractContextManager[None]:
-        """The passes of a nest run on `op`, one of the operations that the nest is for, inside this context."""
+        """Returns the context in which the passes of a nest run on `op`, one of the operations of the nest."""
         return nullcontext()
 
 
-# How long each pass takes, as a tree: nests hold their passes, and the tool adds what it does besides.
+# Timing of each pass as a tree: nests contain their passes, and the tool adds rows for its other work.
 
 
 @dataclass
@@ -74,7 +74,7 @@ class _Node:
 
 
 class Timing(Instrumentation):
-    """Measures passes; one pass on many operations of a nest is one row."""
+    """Measures the time of passes. A pass that runs on several operations of a nest is one row."""
 
     def __init__(self) -> None:
         self._root = _Node()
@@ -82,7 +82,7 @@ class Timing(Instrumentation):
 
     @contextmanager
     def measure(self, name: str) -> Generator[None]:
-        """Add the time of the `with` block to the row `name` of what is measured around it."""
+        """Adds the time of the `with` block to the row `name` inside the enclosing row."""
         node = self._open[-1].children.setdefault(name, _Node())
         self._open.append(node)
         start = time.perf_counter()
@@ -99,16 +99,16 @@ class Timing(Instrumentation):
         return self.measure(f"'{op.name}' pipeline")
 
     def report(self) -> str:
-        """The tree of times in seconds, with the percentage of the whole."""
+        """Returns the tree of times in seconds, each with its percentage of the total."""
         total = sum(child.seconds for child in self._root.children.values())
         return "\n".join(["===== execution time =====", f"  total: {total:.4f} s", *self._root.rows(total)]) + "\n"
 
 
-# What passes count of their work (see `qmlir.ir.passes`), summed by pass.
+# Pass statistics (see `qmlir.ir.passes`), summed per pass.
 
 
 class PassStatistics(Instrumentation):
-    """Sums each number of each pass over the run."""
+    """Sums each statistic of each pass over the run."""
 
     def __init__(self) -> None:
         self._sums: dict[str, Counter[str]] = {}
@@ -122,27 +122,27 @@ class PassStatistics(Instrumentation):
                 self._sums.setdefault(step.name, Counter()).update(counter)
 
     def report(self) -> str:
-        """One line for each number, passes in the order in which they first ran."""
+        """Returns one line for each statistic, with passes in the order in which they first ran."""
         rows = [
             f"  {name}: {number} {what}" for name, sums in self._sums.items() for what, number in sorted(sums.items())
         ]
         return "\n".join(["===== pass statistics =====", *rows]) + "\n"
 
 
-# IR dumps: the operation that a pass runs on, before and after it, to a stream or as files in a tree of folders.
+# IR dumps: the operation that a pass runs on, before or after it, printed to a stream or to files in a directory tree.
 
 _START = "// -----// IR dump"
 
 EVERY_PASS = "*"
-"""Matches every pass where passes are chosen by name."""
+"""Selects every pass in an option that takes names of passes."""
 
 
 @dataclass
 class PrintIR(Instrumentation):
-    """Prints the operation that a pass runs on: `before` and `after` the passes of these names, and `on_failure`.
+    """Prints the operation that a pass runs on, `before` and `after` passes with these names, and `on_failure`.
 
-    With `only_changes`, dumps after passes that changed nothing are omitted. With a `directory` each dump is a file,
-    numbered in the order of the run; the operations of nested passes give the folders.
+    `only_changes` omits dumps after passes that changed nothing. With a `directory`, each dump is a file, numbered in
+    the order of the run; nested operations become subdirectories.
     """
 
     stream: IO[str]
@@ -152,7 +152,7 @@ class PrintIR(Instrumentation):
     only_changes: bool = False
     on_failure: bool = False
     module_scope: bool = False
-    """Whether the whole module is printed, with the name of the operation, where a pass runs on a part of it."""
+    """Whether to print the whole module, with the name of the operation, if a pass runs on a part of it."""
 
     directory: Path | None = None
     _written: int = field(default=0, init=False)
@@ -162,7 +162,7 @@ class PrintIR(Instrumentation):
         if _chosen(step, self.before):
             self._dump("before", step, op)
         prints_after = _chosen(step, self.after)
-        # The clone shares the weights' bytes; texts would not do, they can leave weights out.
+        # The clone shares the bytes of weights. Comparing texts would not do, because they can omit weights.
         original = op.clone() if prints_after and self.only_changes else None
         try:
             yield
@@ -175,7 +175,7 @@ class PrintIR(Instrumentation):
 
     def _dump(self, when: str, step: ModulePass, op: Operation) -> None:
         shown, where = (op.get_toplevel_object(), f" ({op_title(op)})") if self.module_scope else (op, "")
-        assert isinstance(shown, Operation)  # a pass runs on what is in a module
+        assert isinstance(shown, Operation)  # a pass runs on an operation inside a module
         text = f"{_START} {when} {step}{where} //----- //\n{module_text(shown, self.options)}"
         if self.directory is None:
             self.stream.write(f"{text}\n")
@@ -192,35 +192,35 @@ def _chosen(step: ModulePass, names: Collection[str]) -> bool:
 
 
 def _folders(op: Operation) -> Iterator[str]:
-    """`func_func_main` for each operation from `op` outwards, up to the module, which has none."""
+    """Yields a directory name such as `func_func_main` for `op` and each ancestor except the module."""
     while (parent := op.parent_op()) is not None:
         symbol = symbol_of(op)
         yield re.sub(r"\W", "_", f"{op.name}_{symbol}" if symbol else op.name)
         op = parent
 
 
-# Which passes changed the operations that stand for a node of the model.
+# Changes of the operations that implement a node of the model, by pass.
 #
-# Before and after each pass every operation with provenance is looked at: its name, its types, its attributes and
-# what is in its regions. What differs for a node is a `Change` of that node by that pass. The module is only read.
+# Before and after each pass, the name, types, attributes and regions of every operation with provenance are recorded.
+# A difference becomes a `Change` of the node by the pass. The module is only read.
 
 
 @dataclass(frozen=True)
 class Change:
-    """The change of the operations of one node by one pass."""
+    """A change that one pass made to the operations of one node."""
 
     pass_name: str
     before: tuple[str, ...]
-    """The operations that stood for the node, in order; a kernel that was made a function as `@name`."""
+    """The operations that implemented the node, in order; a kernel that was outlined into a function is `@name`."""
 
     after: tuple[str, ...]
 
     differs: tuple[str, ...] = ()
-    """What differs if the operations are the same: `types`, `attributes`, `body`."""
+    """The differences (`types`, `attributes`, `body`) if the operations have the same names."""
 
     @property
     def text(self) -> str:
-        """`nn.fully_connected -> nn.matmul, nn.add`, or what differs if the operations are the same."""
+        """Returns `nn.fully_connected -> nn.matmul, nn.add`, or the differences if the operations are the same."""
         if self.before == self.after:
             return f"{_listed(self.after)}: other {', '.join(self.differs)}"
         return f"{_listed(self.before)} -> {_listed(self.after)}"
@@ -235,9 +235,9 @@ def _listed(names: tuple[str, ...]) -> str:
 
 @dataclass
 class _Look:
-    """Everything of an operation that a pass can change, except its operands.
+    """Everything in an operation that a pass can change, except its operands.
 
-    Attributes are compared as they are: those that were not touched are the same objects, so weights are not read.
+    Comparing attributes doesn't read weights: unchanged attributes are the same objects.
     """
 
     name: str
@@ -258,15 +258,15 @@ def _keys(op: Operation) -> set[str]:
 
 
 def _keys_around(op: Operation) -> set[str]:
-    """What the operations around `op` stand for: `op` is a part of their look."""
+    """Returns the keys of the ancestors of `op`, whose records include `op`."""
     parent = op.parent_op()
     return set() if parent is None else _keys(parent) | _keys_around(parent)
 
 
 def _looks(root: Operation) -> Mapping[str, list[_Look]]:
-    """The operations of each node, by the key of every origin and by the node's name.
+    """Returns the operations of each node, by the key of each origin and by the name of the node.
 
-    Operations without operands (constants, empty tensors) count only for nodes that have no others: weights.
+    Operations without operands (constants, empty tensors) count only for nodes without other operations: weights.
     """
     found: dict[str, list[_Look]] = defaultdict(list)
     given: dict[str, list[_Look]] = defaultdict(list)
@@ -290,7 +290,7 @@ def _differences(old: list[_Look], new: list[_Look]) -> Iterator[str]:
 
 
 class ProvenanceChanges(Instrumentation):
-    """Records the changes of every node by provenance key (`fc1`, `fc1/matmul`) and pass."""
+    """Records the changes that passes make to every node, by provenance key (`fc1`, `fc1/matmul`)."""
 
     def __init__(self) -> None:
         self._changes: dict[str, list[Change]] = defaultdict(list)
@@ -308,18 +308,18 @@ class ProvenanceChanges(Instrumentation):
                 self._changes[key].append(Change(step.name, names[0], names[1], differs))
 
     def of(self, key: str) -> tuple[Change, ...]:
-        """The changes of the node or part `key`, in the order in which the passes ran."""
+        """Returns the changes of the node or component `key`, in the order of the passes."""
         return tuple(self._changes.get(key, ()))
 
 
-# Crash reproducers: the module as it was before the pass that failed, with the pipeline in the first line.
+# Crash reproducers: the module before the failing pass, with the pipeline in the first line.
 
 _PREFIX = "// qmlir-opt reproducer: -p "
 
 
 @dataclass
 class CrashReproducer(Instrumentation):
-    """Writes a reproducer to `path` when a pass fails, or when another instrumentation refuses its result."""
+    """Writes a reproducer to `path` when a pass fails or an inner instrumentation rejects its result."""
 
     path: Path
     _anchors: list[str] = field(default_factory=list[str], init=False)
@@ -336,7 +336,7 @@ class CrashReproducer(Instrumentation):
     def around_pass(self, step: ModulePass, op: Operation) -> Generator[None]:
         root = op.get_toplevel_object()
         assert isinstance(root, Operation)
-        original = root.clone()  # shares the weights' bytes; the text is only made where it is needed
+        original = root.clone()  # shares the bytes of weights; it is printed only on failure
         try:
             yield
         except DiagnosticError:
@@ -349,7 +349,7 @@ class CrashReproducer(Instrumentation):
 
 
 def pipeline_of_reproducer(source: str) -> str:
-    """The text of the pipeline that the first line of a reproducer names."""
+    """Returns the text of the pipeline in the first line of a reproducer."""
     first = source.partition("\n")[0]
     if not first.startswith(_PREFIX):
         raise text_error(f"the input is not a reproducer: its first line must start with '{_PREFIX}'")

@@ -19,21 +19,19 @@ from qmlir.passmanager.pipeline import NestedPipeline, Pipeline, parse_pipeline,
 from qmlir.registry import PackageError, asked_about, at_code, in_package, is_outside
 from qmlir.registry.faults import RAISED
 
-# The pass manager: runs a pipeline on a module, with instrumentations around each pass.
-
 
 @dataclass(frozen=True)
 class PassManager:
-    """Runs `pipeline` with instrumentations around each pass, the first listed outermost."""
+    """Runs `pipeline` with instrumentations around each pass, the first one outermost."""
 
     ctx: Context
     pipeline: Pipeline
     instrumentations: Sequence[Instrumentation] = ()
     verifies_packages: bool = True
-    """Verify the module after each pass of a package, whatever the instrumentations check."""
+    """Whether to verify the module after each pass of a package, independently of the instrumentations."""
 
     def run(self, module: ModuleOp) -> None:
-        """Run every pass on `module`. Raises `DiagnosticError` if one fails, or for an unknown operation of a nest."""
+        """Runs every pass on `module`. Raises `DiagnosticError` if one fails or a nest names an unknown operation."""
         for anchor in _anchors(self.pipeline.steps):
             if self.ctx.get_optional_op(anchor) is None:
                 known = [op.name for op in self.ctx.loaded_ops]
@@ -66,7 +64,7 @@ class PassManager:
                 _apply(step, self.ctx, op)
             except DiagnosticError:
                 raise
-            except RAISED as error:  # a pass may be anybody's code: whatever it raises, one line names the pass
+            except RAISED as error:  # a pass of a package may raise anything; the message names the pass
                 raise _pass_error(step, op, error) from error
             if self.verifies_packages and is_outside(type(step)):
                 _verify_after(step, op)
@@ -88,7 +86,7 @@ def _pass_error(step: ModulePass, op: Operation, error: BaseException) -> Diagno
 
 
 def _verify_after(step: ModulePass, op: Operation) -> None:
-    """Verify the module after a pass of a package; an error names the pass and where its class is."""
+    """Verifies the module after a pass of a package. An error names the pass and the location of its class."""
     try:
         verify(op)
     except DiagnosticError as error:
@@ -97,7 +95,7 @@ def _verify_after(step: ModulePass, op: Operation) -> None:
 
 
 def _apply(step: ModulePass, ctx: Context, op: Operation) -> None:
-    """Run a pass on a module, or on another operation wrapped in a module of its own while the pass runs."""
+    """Runs a pass on a module, or on another operation that is temporarily wrapped in a module."""
     if isinstance(op, ModuleOp):
         step.apply(ctx, op)
         return
@@ -123,18 +121,17 @@ def _apply(step: ModulePass, ctx: Context, op: Operation) -> None:
         )
 
 
-# Passes, run on a module with the dialects of the default environment.
+# Running passes with the dialects of the default environment.
 
 
 def run_pipeline(
     module: ModuleOp, passes: LiteralString | Pipeline, instrumentations: Sequence[Instrumentation] = (), **given: Any
 ) -> ModuleOp:
-    """Run `passes` on `module`, in place, and return it. `given` are the values of `Pipeline.given`.
+    """Runs `passes` on `module` in place and returns it. `given` are the values for `Pipeline.given`.
 
-    Text is parsed, so it must be written in the source: values go into options of a `Pipeline`. The type checker
-    rejects any other text. Text that a person or a package wrote is parsed by `parse_pipeline`.
-
-    Raises `DiagnosticError` for a text that is not a pipeline, and where a pass fails.
+    Pipeline text must be a literal in the source, which the type checker enforces; computed values belong in the
+    options of a `Pipeline`. Use `parse_pipeline` for text from users or packages. Raises `DiagnosticError` for
+    malformed text and for a failing pass.
     """
     environment = default_environment()
     pipeline = passes if isinstance(passes, Pipeline) else parse_pipeline(passes, environment.passes)

@@ -1,17 +1,17 @@
-"""Pass pipelines: their text, and their passes.
+"""Pass pipelines and their textual form.
 
-`a,b{k=1 list=1,2 flag s="x"}` runs on the module; `builtin.module(func.func(cse,dce),a)` says on which operations a
-group runs. Options are xDSL's: a pass is a frozen dataclass, its fields the options.
+`a,b{k=1 list=1,2 flag s="x"}` runs on the module; `builtin.module(func.func(cse,dce),a)` names the operations that
+passes run on. As in xDSL, a pass is a frozen dataclass whose fields are the options.
 
     pipeline := [step {"," step}]
     step     := anchor "(" pipeline ")" | (pass | named) ["{" {option} "}"]
     option   := name ["=" value {"," value}]
     value    := string | word
 
-`named` is the name of a pipeline, in whose place its own passes stand.
+`named` is the name of a pipeline, which expands to its passes.
 
-People and packages write this text. The tree itself builds passes by `make_pass`, with options as values, and prints
-the text from the passes: a value from a file can never become another pass.
+Users and packages write this text. The tree itself builds passes with `make_pass`, passes options as values, and prints
+the text from the passes, so that a value from a file can never become another pass.
 """
 
 import dataclasses
@@ -35,7 +35,7 @@ PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
 
 
 class Expansion(Protocol):
-    """A named pipeline, as the text of another one refers to it."""
+    """A named pipeline that pipeline text can refer to."""
 
     @property
     def hints(self) -> Mapping[str, Any]:
@@ -43,17 +43,17 @@ class Expansion(Protocol):
         ...
 
     def expanded(self, options: Mapping[str, Any]) -> "Pipeline":
-        """The passes with these options. Raises `ValueError` or `DiagnosticError` for values that do not fit."""
+        """Returns the pipeline for these options. Raises `ValueError` or `DiagnosticError` for invalid values."""
         ...
 
 
 Expansions = Mapping[str, Expansion]
-"""Pipelines by name."""
+"""Named pipelines by their names."""
 
 
 @dataclass(frozen=True)
 class NestedPipeline:
-    """Passes that run on every operation named `anchor` directly inside the one that the outer level runs on."""
+    """Passes that run on each operation named `anchor` directly inside the operation of the outer level."""
 
     anchor: str
     steps: tuple["ModulePass | NestedPipeline", ...]
@@ -62,12 +62,12 @@ class NestedPipeline:
         return f"{self.anchor}({','.join(map(step_text, self.steps))})"
 
     def given(self, values: Mapping[str, Any]) -> "NestedPipeline":
-        """The same passes, with those of `values` that each takes."""
+        """Returns these passes, each with the `values` that it accepts."""
         return NestedPipeline(self.anchor, tuple(_given(step, values) for step in self.steps))
 
 
 def make_pass(factories: PassFactories, name: str, options: Mapping[str, Any]) -> ModulePass:
-    """The pass `name` with these options. Raises `DiagnosticError` for a value of another type than its option's."""
+    """Builds the pass `name` with these options. Raises `DiagnosticError` if a value has the wrong type."""
     pass_type = factories[name]()
     hints = get_type_hints(pass_type) if options else {}
     for option, value in options.items():
@@ -78,12 +78,12 @@ def make_pass(factories: PassFactories, name: str, options: Mapping[str, Any]) -
             raise pipeline_error(f"option '{option}' of pass '{name}' must be {_accepted(hint, str(value))}")
     try:
         return pass_type(**options)
-    except ValueError as error:  # a pass may check its options when it is built
+    except ValueError as error:  # the constructor of a pass may check its options
         raise pipeline_error(f"pass '{name}': {str(error).splitlines()[0]}") from error
 
 
 def _lines(step: "ModulePass | NestedPipeline", depth: int = 0) -> str:
-    """The text of a step, one pass a line."""
+    """Returns the text of a step, with one pass per line."""
     indent = "  " * depth
     if not isinstance(step, NestedPipeline):
         return f"{indent}{step_text(step)}"
@@ -93,7 +93,7 @@ def _lines(step: "ModulePass | NestedPipeline", depth: int = 0) -> str:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """What runs on the module, in order. Its text builds the same pipeline again."""
+    """A sequence of passes for a module. Parsing its text builds an equal pipeline."""
 
     steps: tuple[ModulePass | NestedPipeline, ...]
 
@@ -101,19 +101,19 @@ class Pipeline:
         return str(NestedPipeline(ModuleOp.name, self.steps))
 
     def text(self) -> str:
-        """The text without `builtin.module(…)` around it."""
+        """The text of the pipeline without the enclosing `builtin.module(…)`."""
         return ",".join(map(step_text, self.steps))
 
     def dump(self) -> str:
-        """The text over several lines, as upstream's `--dump-pass-pipeline` has it."""
+        """Returns the text over several lines, in the format of MLIR's `--dump-pass-pipeline`."""
         return f"Pass Manager with {len(self.steps)} passes:\n{_lines(NestedPipeline(ModuleOp.name, self.steps))}\n\n"
 
     def given(self, **values: Any) -> "Pipeline":
-        """The same passes, with those of `values` that each takes besides its options."""
+        """Returns these passes, each with the `values` that it accepts in addition to its options."""
         return Pipeline(tuple(_given(step, values) for step in self.steps))
 
     def check_writes_nothing(self, source: str) -> None:
-        """Raise `DiagnosticError` where a pass names a file to write, which the text in `source` may not."""
+        """Raises `DiagnosticError` if a pass names a file to write, which text from `source` must not do."""
         for step in _passes(self.steps):
             for option in step.WRITES if isinstance(step, WritesFiles) else ():
                 if getattr(step, option) is not None:
@@ -134,7 +134,7 @@ def _given(step: ModulePass | NestedPipeline, values: Mapping[str, Any]) -> Modu
 
 
 def step_text(step: ModulePass | NestedPipeline) -> str:
-    """The text that builds `step`, without options at their defaults."""
+    """Returns the text that builds `step`, without options that have their default value."""
     if isinstance(step, NestedPipeline):
         return str(step)
     text = " ".join(starmap(_option_text, step.spec().parameters.items()))
@@ -157,7 +157,7 @@ def _value_text(value: ParameterType) -> str:
         case str():
             return f'"{"".join(_ESCAPED.get(character, character) for character in value)}"'
         case float():
-            # xDSL reads a number with an exponent only where it has a point.
+            # xDSL parses a number with an exponent only if it has a decimal point.
             text = repr(value)
             return text.replace("e", ".0e") if "e" in text and "." not in text else text
         case int():
@@ -165,18 +165,18 @@ def _value_text(value: ParameterType) -> str:
 
 
 def pipeline_error(message: str) -> DiagnosticError:
-    """The error, to be raised, about the text of a pipeline."""
+    """Returns an error about the text of a pipeline."""
     return text_error(f"in the pass pipeline: {message}")
 
 
 def option_hints(options: type[Any]) -> dict[str, Any]:
-    """The type of each option: of each field of a pass, or of the dataclass of a pipeline's options."""
+    """Returns the type of each option: each field of a pass, or of the dataclass of a pipeline's options."""
     hints = get_type_hints(options)
     return {field.name: hints[field.name] for field in dataclasses.fields(options)}
 
 
 def option_rows(pass_type: type[ModulePass]) -> list[tuple[str, str, str]]:
-    """Name, type and default (empty where the option is required) of each option of a pass."""
+    """Returns name, type and default (empty if the option is required) of each option of a pass."""
 
     def default(field: dataclasses.Field[Any]) -> str:
         if field.default_factory is not dataclasses.MISSING:
@@ -201,7 +201,7 @@ class _Token:
     is_string: bool = False
 
     def reading(self) -> ParameterType:
-        """The default reading of a value."""
+        """Returns the value of the token if no type is known: string, Boolean, number or word."""
         if self.is_string:
             return self.text
         if self.text in ("true", "false"):
@@ -232,7 +232,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _readings(values: Sequence[_Token]) -> Iterator[ParameterListType]:
-    """The possible readings of the values of an option, the likeliest first."""
+    """Yields the possible interpretations of the values of an option, most likely first."""
     yield tuple(value.reading() for value in values)
     if not any(value.is_string for value in values):
         with suppress(ValueError):
@@ -241,7 +241,7 @@ def _readings(values: Sequence[_Token]) -> Iterator[ParameterListType]:
 
 
 def _fits(values: ParameterListType, hint: Any) -> bool:
-    """Whether xDSL takes `values` for an option of type `hint`."""
+    """Returns True if xDSL accepts `values` for an option of type `hint`."""
     if not values and type(None) in get_args(hint):
         return True
     # To Python a bool is an int.
@@ -251,7 +251,7 @@ def _fits(values: ParameterListType, hint: Any) -> bool:
 
 
 def _accepted(hint: Any, found: str) -> str:
-    """The type of an option, or the names that are its values; and the value that was `found`."""
+    """Returns the end of a message: the type or the allowed values of an option, and the value that was `found`."""
     names = [name for each in (hint, *get_args(hint)) if get_origin(each) is Literal for name in get_args(each)]
     return (
         f"one of {', '.join(names)}, but got {found}{nearest_name(found, names)}"
@@ -261,11 +261,11 @@ def _accepted(hint: Any, found: str) -> str:
 
 
 _DEEPEST = 64
-"""Pipelines inside each other."""
+"""The deepest nesting of pipelines."""
 
 
 class _PipelineParser:
-    """Reads the text of a pipeline from left to right; every error gives the column."""
+    """A recursive-descent parser of pipeline text. Errors name the column."""
 
     def __init__(self, text: str, factories: PassFactories, named: Expansions, values: Mapping[str, str]):
         self.factories = factories
@@ -295,7 +295,7 @@ class _PipelineParser:
 
     @staticmethod
     def fail(token: _Token, message: str) -> NoReturn:
-        line = " ".join(message.splitlines())  # a string in the pipeline can hold a line break
+        line = " ".join(message.splitlines())  # a string in the pipeline can contain line breaks
         raise pipeline_error(f"column {token.column}: {line}")
 
     def fail_expected(self, wanted: str) -> NoReturn:
@@ -319,7 +319,7 @@ class _PipelineParser:
                 return Pipeline(steps)
 
     def steps(self, end: str) -> tuple[ModulePass | NestedPipeline, ...]:
-        """The steps up to the mark `end`, which is taken."""
+        """Parses steps up to and including the mark `end`."""
         if self.take_if(end):
             return ()
         steps = [*self.step()]
@@ -331,7 +331,7 @@ class _PipelineParser:
         return tuple(steps)
 
     def step(self) -> Sequence[ModulePass | NestedPipeline]:
-        """The next step; of a named pipeline, all that it has."""
+        """Parses the next step; a named pipeline expands to all its steps."""
         name = self.expect_word("a pass")
         if self.take_if("("):
             if "." not in name.text:
@@ -350,10 +350,10 @@ class _PipelineParser:
         return (self.build(name, options),)
 
     def expand(self, name: _Token, options: Mapping[str, tuple[_Token, list[_Token]]]) -> Sequence[Any]:
-        """The steps of a named pipeline."""
+        """Returns the steps of a named pipeline with these options."""
         expansion = self.named[name.text]
         read = self.read_options(f"pipeline '{name.text}'", expansion.hints, options)
-        # An option is a tuple, or the only one of the values.
+        # An option is the tuple of all values, or its only element.
         given = {key: values if isa(values, expansion.hints[key]) else values[0] for key, values in read.items()}
         try:
             return expansion.expanded(given).steps
@@ -362,7 +362,7 @@ class _PipelineParser:
             self.fail(name, f"pipeline '{name.text}': {message}")
 
     def options(self) -> dict[str, tuple[_Token, list[_Token]]]:
-        """The options up to the closing brace, by name: the token of the name, and those of the values."""
+        """Parses options up to the closing brace: by name, the token of the name and those of the values."""
         options: dict[str, tuple[_Token, list[_Token]]] = {}
         while not self.take_if("}"):
             name = self.expect_word("an option or '}'")
@@ -391,7 +391,7 @@ class _PipelineParser:
     def read_options(
         self, owner: str, hints: Mapping[str, Any], options: Mapping[str, tuple[_Token, list[_Token]]]
     ) -> dict[str, ParameterListType]:
-        """The values of the options of `owner`, a pass or a pipeline, each in the reading that its type accepts."""
+        """Returns the option values of `owner` (a pass or a pipeline), interpreted according to their types."""
         found: dict[str, ParameterListType] = {}
         for key, (token, values) in options.items():
             if key not in hints:
@@ -400,7 +400,7 @@ class _PipelineParser:
                 accepted = ", ".join(f"{option}: {type_repr(hint)}" for option, hint in hints.items()) or "none"
                 near = nearest_name(key, hints)
                 self.fail(token, f"{owner} has no option '{token.text}'{near} (available: {accepted})")
-            # A flag that is named without a value is set.
+            # A flag without a value is true.
             readings = _readings(values) if values or not _fits((True,), hints[key]) else [(True,)]
             fitting = next((reading for reading in readings if _fits(reading, hints[key])), None)
             if fitting is None:
@@ -410,7 +410,7 @@ class _PipelineParser:
         return found
 
     def build(self, name: _Token, options: Mapping[str, tuple[_Token, list[_Token]]]) -> ModulePass:
-        """The pass itself, its options checked against their types."""
+        """Builds the pass `name` after checking its options against their types."""
         if name.text not in self.factories:
             known = (*self.factories, *self.named)
             self.fail(name, f"unknown pass '{name.text}'{nearest_name(name.text, known)}")
@@ -426,15 +426,15 @@ class _PipelineParser:
             self.fail(name, f"pass '{name.text}' requires {wanted}")
         try:
             return pass_type.from_spec(ArgSpec(name.text, parameters))
-        except ValueError as error:  # a pass may check its options when it is built
+        except ValueError as error:  # the constructor of a pass may check its options
             self.fail(name, f"pass '{name.text}': {str(error).splitlines()[0]}")
 
 
 def parse_pipeline(
     text: str, factories: PassFactories, named: Expansions | None = None, values: Mapping[str, str] | None = None
 ) -> Pipeline:
-    """The pipeline that `text` describes. An option whose value is `<name>` gets that of `values`, whole.
+    """Parses a pipeline. An option with the value `<name>` gets the value of `name` in `values`, without parsing it.
 
-    Raises `DiagnosticError` with the column, and with the nearest name.
+    Raises `DiagnosticError` with the column, and suggests the nearest name for an unknown one.
     """
     return _PipelineParser(text, factories, named or {}, values or {}).pipeline()

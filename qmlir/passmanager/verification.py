@@ -1,4 +1,4 @@
-"""Checks after each pass: the IR verifies, its text parses to the same module, and it computes the same; bisection."""
+"""Checks after each pass (IR verification, round trip of the text, execution), and bisection over passes."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -17,14 +17,13 @@ from qmlir.passmanager.instrumentation import Instrumentation, op_title
 from qmlir.passmanager.pipeline import step_text
 from qmlir.text.printing import PrintOptions, Weights, module_text
 
-# Bisection: only the first passes run, so that a search over their number finds the one that is at fault.
-#
-# LLVM's `-opt-bisect-limit`, with its words: each pass on each operation counts as one.
+# Bisection runs only the first passes, so that a search over their number finds the faulty one. Like LLVM's
+# `-opt-bisect-limit`, it counts each pass on each operation.
 
 
 @dataclass
 class Bisection(Instrumentation):
-    """Skips all passes after the first `limit`, and lists to `stream` what runs and what does not; -1: all run."""
+    """Skips all passes after the first `limit` (-1: none), and logs to `stream` which passes run and which don't."""
 
     stream: IO[str]
     limit: int
@@ -38,10 +37,10 @@ class Bisection(Instrumentation):
         return is_skipped
 
 
-# What is checked after each pass: that the IR verifies, and that its text reads back as the same module.
+# Verification of the IR and of the round trip through text.
 
 Reparse = Callable[[str], ModuleOp]
-"""Reads a text as the tool reads its input."""
+"""Parses text in the way in which the tool parses its input."""
 
 
 class VerifyEach(Instrumentation):
@@ -70,7 +69,7 @@ class VerifyRoundtrip(Instrumentation):
 
 
 def verify_roundtrip(module: ModuleOp, reparse: Reparse) -> None:
-    """Raise `DiagnosticError` unless the short and the generic text of `module` read back as the same module."""
+    """Raises `DiagnosticError` unless the custom and the generic text of `module` both parse to the same module."""
     for form, generic in (("", False), ("generic ", True)):
         text = module_text(module, PrintOptions(generic=generic, weights=Weights.INLINE))
         try:
@@ -85,14 +84,14 @@ def verify_roundtrip(module: ModuleOp, reparse: Reparse) -> None:
 
 
 def _line(text: str, error: DiagnosticError) -> str:
-    """The line of `text` that `error` points at."""
+    """Returns the line of `text` that `error` points at."""
     place = error.diagnostic.location
     return text.splitlines()[place.line - 1].strip()[:160] if place else ""
 
 
 @contextmanager
 def naming(step: ModulePass, when: str, declared: str = "") -> Generator[None]:
-    """Name the pass in an error, as `(after pass 'cse')`; `declared` says more of the pass."""
+    """Adds the name of the pass to an error, as in `(after pass 'cse')`; `declared` is appended to the name."""
     try:
         yield
     except DiagnosticError as error:
@@ -100,29 +99,28 @@ def naming(step: ModulePass, when: str, declared: str = "") -> Generator[None]:
         raise DiagnosticError(*(replace(each, message=each.message + named) for each in error.diagnostics)) from error
 
 
-# Verification by execution: the module runs before and after each pass, and the pass must preserve what it declares.
-#
-# The caller provides what runs a module.
+# Verification by execution: the module runs before and after each pass, and the results must agree as closely as the
+# pass declares. The caller provides the executor.
 
 
 class Executor(Protocol):
-    """Runs modules, and caches the outputs of the last one."""
+    """Runs modules and caches the outputs of the last one."""
 
     def prepare(self, module: ModuleOp) -> None:
-        """Run `module`, unless its outputs are cached. Raises `DiagnosticError` if it does not run."""
+        """Runs `module` unless its outputs are cached. Raises `DiagnosticError` if it fails to run."""
 
     def forget(self) -> None:
-        """The outputs of the module have changed."""
+        """Drops the cached outputs, because the module's outputs have changed."""
 
     def check(self, before: ModuleOp, after: ModuleOp, preservation: Preservation) -> None:
-        """Raise `DiagnosticError` if the numbers of `after` differ from `before` by more than `preservation` allows."""
+        """Raises `DiagnosticError` if results of `after` differ from `before` by more than `preservation` allows."""
 
 
 @dataclass(frozen=True)
 class VerifyExecution(Instrumentation):
-    """Runs the whole module before and after each pass, and names the first pass that changes a number.
+    """Runs the whole module before and after each pass, and names the first pass that changes a result.
 
-    A pass declares what it preserves (`qmlir.ir.passes`); for `MEANING` nothing is compared.
+    Each pass declares how closely it preserves results (`qmlir.ir.passes`); nothing is compared after a pass that declares `MEANING`.
     """
 
     executor: Executor
@@ -138,7 +136,7 @@ class VerifyExecution(Instrumentation):
         assert isinstance(root, ModuleOp)  # the pass manager runs on modules
         with naming(step, "before"):
             self.executor.prepare(root)
-        original = root.clone()  # shares the weights' bytes
+        original = root.clone()  # shares the bytes of weights
         yield
         with naming(step, "after", f", which keeps {preservation}"):
             self.executor.check(original, root, preservation)
