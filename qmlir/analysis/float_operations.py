@@ -218,7 +218,7 @@ def _values(op: Operation) -> Iterator[SSAValue]:
 
 
 def float_operation_between(module: ModuleOp) -> tuple[Operation, str] | None:
-    """Returns the first operation that computes on floats between integers, and why; casts count only without others."""
+    """Returns the first operation that computes on floats between integers, and why. Casts are a last choice."""
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     edges: list[tuple[list[SSAValue], list[SSAValue]]] = []
     integers: set[SSAValue] = set()

@@ -111,7 +111,7 @@ def permutation_of(map_: AffineMap) -> list[int] | None:
 
 
 def computes_only(op: Operation) -> bool:
-    """Returns True if `op` has no side effects. xDSL lacks the trait for parts of `arith` and `math`: they are listed."""
+    """Returns True if `op` has no side effects. `arith` and `math` are listed: parts of them lack xDSL's trait."""
     return op.dialect_name() in ("arith", "math") or is_side_effect_free(op)
 
 
