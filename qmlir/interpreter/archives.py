@@ -1,7 +1,7 @@
-"""Arrays in files, row by row: an `.npz` file is never held in memory as a whole.
+"""Reads arrays from files row by row, without loading a whole `.npz` file into memory.
 
-A file comes in; out come its arrays by name (an empty one for the array of an `.npy` file) with shape and rows, the
-slices along the first axis.
+`arrays_of` returns the arrays of a file by name (an empty name for an `.npy` file). Each has a shape and can be
+iterated over its rows, the slices along the first axis.
 """
 
 import lzma
@@ -24,16 +24,16 @@ from qmlir.ir.limits import budget, over
 from qmlir.text.files import mistaken_for, note_input, reason_of
 
 _READ_BYTES = 1 << 16
-"""So much is read of an array at a time, or one row where that is more."""
+"""The number of bytes of an array that are read at a time, if a row is not larger."""
 
 EXPANSION = 200
-"""An array of so many times the bytes that it takes in the file has a budget: few bytes could fill any memory."""
+"""The compression ratio above which an array has a size limit, because a small file could otherwise fill the memory."""
 
 _NO_ARRAYS = (
     ValueError, EOFError, OverflowError, RecursionError, NotImplementedError, KeyError, struct.error,
     zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError,
 )  # fmt: skip
-"""What zipfile, its decompressors and NumPy raise for malformed bytes."""
+"""Exceptions that zipfile, its decompressors and NumPy raise for malformed bytes."""
 
 
 class ArchiveRows(Protocol):
@@ -41,11 +41,11 @@ class ArchiveRows(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape, as of an array."""
+        """The shape of the array."""
         ...
 
     def __iter__(self) -> Iterator[Any]:
-        """The slices along the first axis, each an array."""
+        """Yields the slices along the first axis, each an array."""
         ...
 
 
@@ -60,10 +60,10 @@ class _Archived:
     is_fortran: bool
     member: str
     packed: int
-    """Bytes in the file."""
+    """The size of the compressed array in the file, in bytes."""
 
     def _check_size(self, size: int) -> None:
-        """Raise `DiagnosticError` where so many bytes are asked for by far fewer."""
+        """Raises `DiagnosticError` if `size` bytes are too many for the compressed size."""
         if size > budget("packed-bytes") and size > EXPANSION * self.packed:
             raise text_error(
                 f"cannot read '{self.path}': array '{self.name}' takes {self.packed} bytes in it, and in memory "
@@ -89,14 +89,14 @@ class _Archived:
                 left -= count
 
     def whole(self) -> Array:
-        """All of the array."""
+        """Reads the whole array into memory."""
         self._check_size(self.dtype.itemsize * math.prod(self.shape))
         with _told(self.path), zipfile.ZipFile(self.path) as archive, archive.open(self.member) as member:
             return np.lib.format.read_array(member, allow_pickle=False)
 
 
 def whole(rows: ArchiveRows) -> Array:
-    """All of an array."""
+    """Returns all rows as one array in memory."""
     return rows.whole() if isinstance(rows, _Archived) else np.asarray(rows)
 
 
@@ -105,20 +105,20 @@ def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     try:
         shape, is_fortran, dtype = read(file)
-    except (TypeError, SyntaxError, tokenize.TokenError) as error:  # NumPy parses it as Python before it checks it
+    except (TypeError, SyntaxError, tokenize.TokenError) as error:  # NumPy parses the header as Python code
         raise ValueError("no header") from error
     if dtype.hasobject:
         raise text_error(
             "it contains Python objects, which cannot be loaded safely; help: save text with array.astype(str)"
         )
-    if any(type(size) is not int or size < 0 for size in shape):  # NumPy takes True for a size
+    if any(type(size) is not int or size < 0 for size in shape):  # NumPy accepts True as a size
         raise ValueError("no plain array")
     return shape, is_fortran, dtype
 
 
 @contextmanager
 def _told(path: Path) -> Generator[None]:
-    """Inside, what is wrong with a file is a `DiagnosticError`."""
+    """Turns errors about malformed files inside the `with` block into `DiagnosticError` with the path."""
     try:
         yield
     except DiagnosticError as error:
@@ -146,20 +146,20 @@ def _archived(path: Path) -> Iterator[tuple[str, ArchiveRows]]:
 
 
 def arrays_of(path: Path, *, is_input: bool = True) -> dict[str, ArchiveRows]:
-    """The arrays of an `.npz` or `.npy` file, which are read when they are iterated. Raises `DiagnosticError`.
+    """Returns the arrays of an `.npz` or `.npy` file; their elements are read lazily.
 
-    `is_input` is False for a file that the run itself writes, a checkpoint.
+    `is_input` is False for a file that the run itself writes (a checkpoint). Raises `DiagnosticError` for other files.
     """
     if is_input:
         note_input(path)
     with _told(path):
-        if path.exists() and not path.is_file() and not path.is_dir():  # a device may have no end, a pipe no beginning
+        if path.exists() and not path.is_file() and not path.is_dir():  # reading a device or a pipe may never end
             raise text_error(f"cannot read '{path}': it is not a regular file")
         if zipfile.is_zipfile(path):
             return dict(_archived(path))
         with path.open("rb") as file:
             start = file.read(64)
-            if (instead := mistaken_for(start)) and not start.startswith(b"PK"):  # an .npz file that is cut off
+            if (instead := mistaken_for(start)) and not start.startswith(b"PK"):  # PK: a truncated .npz file
                 raise text_error(f"cannot read '{path}': it is {instead}")
             file.seek(0)
             _read_header(file)

@@ -1,7 +1,7 @@
-"""Where samples come from: files, folders of arrays or images, arrays, loaders and readers of other tools.
+"""Sources of samples: files, folders of arrays or images, arrays, and the data loaders of other tools.
 
-What a user has comes in, recognized by what it can do and never by its library, so that none is imported. Out comes
-`Opened`: items one after the other, or arrays with a leading axis of samples. Nothing is read before it is needed.
+Data is recognized by its methods, never by its library, so that no library has to be imported. `opened` converts it to
+`Opened`: an iterator of items, or arrays with a leading sample axis. Data is read lazily.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,22 +25,24 @@ from qmlir.text.files import note_samples, path_of
 Item: TypeAlias = Mapping[str, Any] | Sequence[Any] | Array
 
 Preprocess: TypeAlias = str | Callable[[Any], Any]
-"""What makes the input of an item: a function, or its name, `package.module:function` or `file.py:function`."""
+"""A function that converts an item to a model input, or its name: `package.module:function` or `file.py:function`."""
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """An `.npz` file of samples that holds their labels too: no data for a model that has no input of that name."""
+    """An `.npz` file of samples and their labels. The labels are ignored unless the model has an input of that name."""
 
     path: Path
     labels: str
-    """The name of the array."""
+    """The name of the array of labels."""
 
 
 @dataclass(frozen=True)
 class Preprocessed:
-    """Data each item of which goes through a function: an image as Pillow opens it in RGB, a row of one array, rows by
-    name of several, or what a loader gives."""
+    """Data whose items are preprocessed by a function.
+
+    An item is an RGB image of Pillow, a row of a single array, rows of several arrays by name, or an item of a loader.
+    """
 
     data: "Data"
     function: Preprocess
@@ -48,7 +50,7 @@ class Preprocessed:
 
 @dataclass(frozen=True)
 class Limited:
-    """The first samples of data."""
+    """Data of which only the first `samples` samples are used."""
 
     data: "Data"
     samples: int
@@ -61,8 +63,8 @@ class Limited:
 Data: TypeAlias = str | PathLike[str] | Labelled | Preprocessed | Limited | Mapping[str, Any] | Array | Iterable[Any]
 """A path, arrays by name or one array with a leading axis of samples, or items: arrays by name, in order, or one.
 
-Loaders and readers of other tools give items too: a DataLoader or a Dataset of torch, what has `get_next` (ONNX
-Runtime's CalibrationDataReader) or `get_inference_data` (NNCF's Dataset), and a function that gives an iterator.
+Data loaders of other tools are also supported: a DataLoader or Dataset of torch, objects with `get_next` (ONNX
+Runtime's CalibrationDataReader) or `get_inference_data` (NNCF's Dataset), and a function that returns an iterator.
 """
 
 _ARRAYS = (".npy", ".npz")
@@ -72,28 +74,28 @@ _IMAGES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".pgm", ".tif", ".ti
 
 @dataclass
 class Opened:
-    """Items, or arrays by name with a leading axis of samples."""
+    """Opened data: an iterator of items, or arrays by name with a leading sample axis."""
 
     items: Iterator[Any]
     count: int | None = None
-    """How many items there are, where that is known."""
+    """The number of items, if known."""
 
     stacked: Mapping[str, ArchiveRows] | None = None
-    """The arrays, in place of items."""
+    """The arrays, instead of items."""
 
     samples: int | None = None
-    """How many samples there are, where the data says it."""
+    """The number of samples, if the data tells it."""
 
 
 def is_array(value: Any) -> bool:
-    """Whether `value` is an array, of NumPy or of another library."""
+    """Returns True if `value` is an array of NumPy or of another library."""
     return isinstance(value, np.ndarray) or hasattr(value, "__array__") or hasattr(value, "__array_interface__")
 
 
 def array_of(value: Any) -> Array:
-    """`value` as an array of NumPy; a tensor of torch may have a gradient or lie on a device.
+    """Converts `value` to a NumPy array. A torch tensor may require gradients or be on a device.
 
-    Raises `DiagnosticError` where it is none.
+    Raises `DiagnosticError` if it isn't an array.
     """
     if isinstance(value, np.ndarray):
         return np.asarray(cast(Array, value))
@@ -102,7 +104,7 @@ def array_of(value: Any) -> Array:
         for method in ("detach", "cpu"):
             found: Any = getattr(given, method, None)
             given = given if found is None else found()
-        if str(getattr(given, "dtype", "")) == "torch.bfloat16":  # NumPy has no name for it
+        if str(getattr(given, "dtype", "")) == "torch.bfloat16":  # torch can't convert it to NumPy
             given = given.float()
         return np.asarray(given)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -110,11 +112,11 @@ def array_of(value: Any) -> Array:
 
 
 def opened(data: Data) -> Opened:
-    """The items of `data`. Raises `DiagnosticError` for a path that holds no samples, and for what has no items."""
+    """Opens `data`. Raises `DiagnosticError` for a path without samples, and for an object that can't be iterated."""
     if isinstance(data, Preprocessed):
         return _preprocessed(data)
     if isinstance(data, Limited):
-        return opened(data.data)  # items may be batches: who takes samples out of them counts these
+        return opened(data.data)  # items may be batches, so the reader of the items limits the samples
     if isinstance(data, str | PathLike):
         path = path_of(data)
         if path.is_dir():
@@ -137,7 +139,7 @@ def _stacked(arrays: Mapping[str, ArchiveRows]) -> Opened:
 
 
 def _given(data: Any) -> Opened:
-    """What is no array and no path: an iterable, or one of the readers of other tools."""
+    """Opens data other than arrays and paths: an iterable, or a data reader of another tool."""
     if hasattr(data, "get_inference_data"):
         data = data.get_inference_data()
     if callable(getattr(data, "get_next", None)):
@@ -172,12 +174,12 @@ def _folder(folder: Path) -> Opened:
 
 @dataclass(frozen=True)
 class ImageFile:
-    """An image, which only a preprocessing makes a sample of."""
+    """An image file, which needs a preprocessing function to become a sample."""
 
     path: Path
 
     def open(self) -> Any:
-        """The image as Pillow has it, in RGB. Raises `DiagnosticError`."""
+        """Opens the image with Pillow, in RGB. Raises `DiagnosticError` if that fails or Pillow isn't installed."""
         if find_spec("PIL") is None:
             raise text_error("reading images requires Pillow; run pip install 'qmlir[images]'")
         return interpreter.open_image(self.path)
@@ -191,7 +193,7 @@ def _images(paths: Sequence[Path]) -> Opened:
 
 
 def named_function(name: str) -> Callable[[Any], Any]:
-    """The function that `package.module:function` or `file.py:function` names. Raises `DiagnosticError`."""
+    """Imports the function `package.module:function` or `file.py:function`. Raises `DiagnosticError` if that fails."""
     module, colon, function = name.partition(":")
     if not colon:
         raise text_error(f"'{name}' does not name a function; use package.module:function or file.py:function")
@@ -199,7 +201,7 @@ def named_function(name: str) -> Callable[[Any], Any]:
         found: Any = module_at(module)
         for part in function.split("."):
             found = getattr(found, part)
-    except (Exception, SystemExit) as error:  # whatever a module of the user does at import
+    except (Exception, SystemExit) as error:  # importing a user's module may raise anything
         hint = " (of a file that is not installed: file.py:function)" if isinstance(error, ImportError) else ""
         raise text_error(f"cannot load preprocessing function '{name}': {one_line(error)}{hint}") from error
     if not callable(found):
@@ -208,12 +210,12 @@ def named_function(name: str) -> Callable[[Any], Any]:
 
 
 def preprocessed(data: Data, function: Preprocess | None) -> Data:
-    """`data`, each item of which goes through `function` where there is one."""
+    """Returns `data` with its items preprocessed by `function`, or unchanged if it is `None`."""
     return data if function is None else Preprocessed(data, function)
 
 
 def limited(data: Data, samples: int | None) -> Data:
-    """The first `samples` of `data`; all of them without a number."""
+    """Returns `data` limited to its first `samples` samples, or unchanged if it is `None`."""
     return data if samples is None else Limited(data, samples)
 
 
@@ -227,7 +229,7 @@ def _preprocessed(data: Preprocessed) -> Opened:
 
 
 def _rows(arrays: Mapping[str, ArchiveRows]) -> tuple[Iterator[Any], int]:
-    """The samples of arrays, each a row of the only array or rows by name, and how many they are."""
+    """Returns the samples of arrays (rows of a single array, or rows by name) and their number."""
     sizes = {each.shape[0] if each.shape else -1 for each in arrays.values()}
     if len(sizes) != 1 or -1 in sizes:
         found = ", ".join(f"{name} {shape_text(each.shape)}" for name, each in arrays.items())
@@ -247,7 +249,7 @@ def _applied(function: Callable[[Any], Any], title: str, items: Iterator[Any]) -
             made = function(given)
         except DiagnosticError:
             raise
-        except Exception as error:  # whatever a function of the user raises
+        except Exception as error:  # a user's function may raise anything
             what = f"'{item.path}'" if isinstance(item, ImageFile) else f"item {place}"
             raise text_error(f"preprocessing function '{title}' failed on {what}: {one_line(error)}") from error
         yield made

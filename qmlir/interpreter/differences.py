@@ -1,7 +1,7 @@
-"""Comparing the numbers of two modules: their outputs on the same inputs by element, and the first difference.
+"""Compares the outputs of two modules on the same inputs, and finds the first difference.
 
-Two modules and inputs go in; out comes the first output that differs, with the element and both values, and the first
-tensor of the model that does: the values inside are matched by provenance, whatever the operations have become.
+The result names the first output that differs, with the element and both values, and the first inner tensor that
+differs. Inner values are matched by provenance, even if passes have replaced the operations.
 """
 
 from collections import Counter
@@ -25,12 +25,12 @@ from qmlir.ir.passes import Preservation
 from qmlir.ir.provenance import origins_of, tensor_names
 
 _ROUNDINGS = 8
-"""A bound on floats allows so many roundings of a type that is coarser than the bound, as f16 is."""
+"""The number of roundings that a bound on floats allows if the type (f16, say) is coarser than the bound."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One element that differs, or, where `place` is `None`, values that cannot be compared by elements."""
+    """An element that differs; if `place` is `None`, two values that can't be compared by element."""
 
     place: tuple[int, ...] | None
     before: str
@@ -43,14 +43,14 @@ class Difference:
 
 @dataclass(frozen=True)
 class Changed:
-    """An output that differs, and the first value of the model that does, where one is known."""
+    """An output that differs, and the first inner value that differs, if known."""
 
     output: str
     difference: Difference
     first: str = ""
     first_difference: Difference | None = None
     op: Operation | None = None
-    """The operation of the second module that gives the first value that differs."""
+    """The operation of the second module that computes the first value that differs."""
 
     def __str__(self) -> str:
         text = f"output '{self.output}' {self.difference}"
@@ -64,14 +64,14 @@ def _is_float(array: Array) -> bool:
 
 
 def _bits(array: Array) -> Array:
-    """The bits of an array of numbers, so that 0 and -0 differ."""
+    """Returns the bits of an array of numbers, so that 0 and -0 differ."""
     if array.dtype == np.bool_ or array.dtype.kind in "OUSc":
         return array
     return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}").reshape(array.shape)
 
 
 def _apart(before: Array, after: Array, relative: float) -> npt.NDArray[np.bool_]:
-    """Which floats are further apart than `relative` times the largest finite number of the tensor."""
+    """Returns a mask of floats that differ by more than `relative` times the largest finite magnitude of the tensor."""
     resolution = float(cast(Any, ml_dtypes.finfo(before.dtype)).eps)
     left, right = before.astype(np.float64), after.astype(np.float64)
     finite = np.abs(left[np.isfinite(left)])
@@ -82,10 +82,10 @@ def _apart(before: Array, after: Array, relative: float) -> npt.NDArray[np.bool_
 
 
 def difference_of(before: Any, after: Any, preservation: Preservation) -> Difference | None:
-    """The first element in which two values differ by more than `preservation` allows; a sequence is a list of arrays.
+    """Returns the first element that differs by more than `preservation` allows, or `None`.
 
-    Bits are compared: a signed and an unsigned integer of one width are equal where their bits are. Two NaN are equal:
-    which bits one has is up to the instructions.
+    Bits are compared: signed and unsigned integers of one width are equal if their bits are. NaNs are equal, because
+    their bits depend on the instructions.
     """
     if isinstance(before, Sequence) or isinstance(after, Sequence):
         olds, news = _tensors(before), _tensors(after)
@@ -113,14 +113,14 @@ def _tensors(value: Any) -> Sequence[Any]:
 
 
 def _shown(value: Any, other: Any) -> str:
-    """`value` in as many digits as it takes to tell it from `other`."""
+    """Returns the text of `value`, with enough digits to distinguish it from `other`."""
     short = str(value)
     return short if short != str(other) else f"{value!r} (bits {_bits(np.asarray(value)).item():#x})"
 
 
 @dataclass(frozen=True)
 class TracedValue:
-    """A value of a run: what gave it, its numbers, and the width of its integers."""
+    """A value of a run: its operation, its elements, and the width of its integers."""
 
     op: Operation
     array: Array
@@ -138,10 +138,9 @@ def _width(type_: Attribute) -> int | None:
 
 
 class Trace(Listener):
-    """The values of a run by the names that the model has for them, in the order of the run.
+    """The values of a run by their names in the model, in the order of the run.
 
-    An operation without provenance is called by its kind and its number among its like. Values inside the regions of
-    operations have no names.
+    An operation without provenance is named by its kind and a running number. Values inside regions have no names.
     """
 
     def __init__(self) -> None:
@@ -150,7 +149,7 @@ class Trace(Listener):
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many operations of each kind have no provenance."""
+        """The number of operations of each kind without provenance."""
         return self._numbers
 
     def on_results(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
@@ -161,16 +160,14 @@ class Trace(Listener):
             key = f"{op.name}[{self._numbers[op.name]}]"
             self._numbers[op.name] += 1
         if not op.results and origins_of(op) and operands and isinstance(operands[-1], np.ndarray):
-            self._keep(
-                key, op, op.operands[-1].type, operands[-1]
-            )  # on memory, the last operand is what a kernel writes
+            self._keep(key, op, op.operands[-1].type, operands[-1])  # on memory, a kernel writes its last operand
         for place, (name, result) in enumerate(zip(tensor_names(op), results, strict=True)):
             self._keep(name or (f"{key}#{place}" if place else key), op, op.results[place].type, result)
 
     def _keep(self, name: str, op: Operation, type_: Attribute, value: Any) -> None:
-        # The last operation of a name gives the value that the model has: its order is that of the last, too.
+        # The last operation with a name computes the value of the model, and determines its position in the order.
         self.values.pop(name, None)
-        # Memory is written again: the value is kept as it is now.
+        # A copy, because memory may be overwritten later.
         if isinstance(value, np.ndarray):
             self.values[name] = TracedValue(op, cast(Array, value).copy(), _width(type_))
 
@@ -181,16 +178,16 @@ def _first_inside(before: Trace, after: Trace, preservation: Preservation) -> tu
         if new is None:
             continue
         if name.endswith("]") and before.counts.get(old.op.name) != after.counts.get(new.op.name):
-            continue  # counts of their kind identify nothing where some have come or gone
+            continue  # running numbers don't identify operations if passes added or removed some of this kind
         difference = _difference_inside(old, new, preservation)
-        # What has another type or layout holds the same numbers in another form: it is not a difference yet.
+        # A value of another type or layout may hold the same numbers in another form: this is no difference.
         if difference is not None and difference.place is not None:
             return name, new.op, difference
     return None
 
 
 def _difference_inside(old: TracedValue, new: TracedValue, preservation: Preservation) -> Difference | None:
-    """The first element that differs in the bits that the types have: an integer of 4 bits is held in 8."""
+    """Returns the first element that differs in the bits of its type; a 4-bit integer is stored in 8."""
     if old.bits is None or old.bits != new.bits or old.array.shape != new.array.shape:
         return difference_of(old.array, new.array, preservation)
     mask = np.int64(-1 if old.bits >= 64 else (1 << old.bits) - 1)
@@ -212,10 +209,10 @@ def changed_output(
     function: str = "main",
     known: Mapping[str, Any] | None = None,
 ) -> tuple[Changed | None, dict[str, Any]]:
-    """Run `function` of both modules on `inputs`: the first output that differs, if one does, and the new outputs.
+    """Runs `function` of both modules on `inputs`; returns the first output that differs, if any, and the new outputs.
 
-    `known` are the outputs of the first module, if the caller has them already. Inner values are compared only if an
-    output differs, by a second run of both. Raises `DiagnosticError` if a module does not run.
+    `known` are the outputs of the first module, if the caller already has them. If an output differs, both modules run
+    again to compare inner values. Raises `DiagnosticError` if a module fails to run.
     """
     expected = interpret(before, inputs, function=function) if known is None else known
     found = interpret(after, inputs, function=function)
@@ -233,7 +230,7 @@ def changed_output(
 
 
 def first_changed(expected: Mapping[str, Any], found: Mapping[str, Any], preservation: Preservation) -> Changed | None:
-    """The first output that differs, in its NumPy type too; one that is there on one side only differs."""
+    """Returns the first output whose elements or NumPy type differ, or that exists on one side only."""
     for name in (*expected, *(name for name in found if name not in expected)):
         if name not in expected or name not in found:
             here, there = ("there", "gone") if name in expected else ("not there", "there")
@@ -248,5 +245,5 @@ def first_changed(expected: Mapping[str, Any], found: Mapping[str, Any], preserv
 
 
 def _type_text(value: Any) -> str:
-    """The NumPy type of a caller's array, or those of a list's."""
+    """Returns the NumPy type of an array, or the types in a list of arrays, as text."""
     return ", ".join(sorted({str(np.asarray(each).dtype) for each in _tensors(value)}))

@@ -1,7 +1,7 @@
-"""Holding a module after a pass against the one before it, by running both on the same inputs.
+"""Compares the modules before and after a pass by running both on the same inputs.
 
-`Execution` keeps the inputs and the outputs between the passes of a pipeline, so that each module runs once for each
-draw of inputs where nothing is wrong. Inputs are those that are given, and random ones for the rest.
+`Execution` keeps inputs and outputs between the passes of a pipeline, so that each module runs only once per draw of
+inputs unless results differ. Inputs that the user doesn't pass are random.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,16 +23,16 @@ from qmlir.ir.passes import Preservation
 from qmlir.ir.signature import MAIN, inputs_of
 
 EVERY_FUNCTION = "*"
-"""Stands for every public function where functions are chosen by name."""
+"""Selects every public function in an option that takes names of functions."""
 
 Values = dict[str, Any]
 
 DRAWS = len(Draw)
-"""The default number of inputs that each function runs on."""
+"""The default number of draws of inputs for each function."""
 
 
 def inputs_in(path: Path) -> Values:
-    """The arrays of an `.npz` file by name. Raises `DiagnosticError` for a file that is none."""
+    """Returns the arrays of an `.npz` file by name. Raises `DiagnosticError` for any other file."""
     if path.suffix != ".npz":
         raise text_error(f"cannot read '{path}': named inputs must be in an .npz file")
     return {name: whole(rows) for name, rows in arrays_of(path).items()}
@@ -45,7 +45,7 @@ def _public_functions(module: ModuleOp) -> dict[str, FuncOp]:
 
 @dataclass
 class _Run:
-    """A function on the inputs of one draw, and its outputs."""
+    """A run of a function: the inputs of one draw and the outputs."""
 
     function: str
     number: int
@@ -54,7 +54,7 @@ class _Run:
 
     @property
     def draw(self) -> Draw:
-        """What kind of numbers they are: the kinds take turns."""
+        """The kind of draw; the kinds alternate."""
         return _draw_of(self.number)
 
 
@@ -64,10 +64,10 @@ def _draw_of(number: int) -> Draw:
 
 
 class Execution:
-    """Runs functions of a module before and after each pass, on so many `draws` of inputs.
+    """Runs functions of a module before and after each pass, on `draws` draws of inputs.
 
-    `given` are inputs by name, for every function. The first draw has to run; ends and zeros that a function has no
-    result for, such as the logarithm of a negative number, are left out.
+    `given` are inputs by name, for every function. The first draw must run. Later draws of range ends and zeros are
+    skipped if a function rejects them.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Execution:
         self._runs: list[_Run] = []
 
     def prepare(self, module: ModuleOp) -> None:
-        """Run what `module` computes before a pass, unless that is known. Raises `DiagnosticError` where it fails."""
+        """Runs `module` before a pass, unless its outputs are cached. Raises `DiagnosticError` if it fails."""
         if self._runs:
             return
         functions = _public_functions(module)
@@ -102,13 +102,14 @@ class Execution:
         return random_inputs(function, self._seed + number, given, _draw_of(number))
 
     def forget(self) -> None:
-        """The module computes other numbers from here on."""
+        """Drops the cached outputs, because the module's results have changed."""
         self._runs.clear()
 
     def check(self, before: ModuleOp, after: ModuleOp, preservation: Preservation) -> None:
-        """Raise `DiagnosticError`, with the first output, element and operation, where `after` computes other numbers.
+        """Raises `DiagnosticError` if results of `after` differ, with the first output, element and operation.
 
-        If `after` takes other sizes than the inputs have, as after a pass that fixes them, both run on such inputs.
+        If `after` takes inputs of other sizes (after a pass that makes sizes static, for example), both modules run on
+        inputs of these sizes.
         """
         functions = _public_functions(after)
         for run in list(self._runs):
@@ -140,7 +141,7 @@ class Execution:
         return names
 
     def _given_for(self, functions: Mapping[str, FuncOp]) -> Values:
-        """The given inputs; each must be one of a function that runs."""
+        """Returns the given inputs. Raises `DiagnosticError` if one isn't an input of any function that runs."""
         names = {port.name for function in functions.values() for port in inputs_of(function)}
         for name in self._given:
             if name not in names:
@@ -148,7 +149,7 @@ class Execution:
         return self._given
 
     def _fitting(self, function: FuncOp, run: _Run) -> Values:
-        """The inputs of a run, those of other sizes than `function` takes made anew."""
+        """Returns the inputs of a run; redraws those whose sizes don't match `function`."""
         inputs = run.inputs
         kept = {
             port.name: inputs[port.name]
@@ -159,7 +160,7 @@ class Execution:
 
 
 def _computed(module: ModuleOp, name: str, inputs: Values, *, must: bool) -> Values | None:
-    """What a function computes; `None` where it cannot, unless it must. Raises `DiagnosticError`."""
+    """Returns the outputs of a function. If it fails, returns `None`, or raises `DiagnosticError` with `must`."""
     try:
         return interpret(module, inputs, function=name)
     except DiagnosticError:

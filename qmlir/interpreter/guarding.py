@@ -1,9 +1,9 @@
-"""Evaluators of packages, checked: read-only operands, real values unless declared otherwise, results of their types.
+"""Checks around the evaluators of packages: read-only operands, and results of the declared types.
 
-An evaluator of a package gets what its operation's types declare, and must return the same. It gets the real values of
-quantized operands and returns those of quantized results, which are rounded as `quant.qcast` rounds; if it is declared
-as `TakesStored`, both are stored integers. Anything else that it returns is an error that names the operation, the
-package, and the file and line of the function.
+An evaluator of a package receives operands of the types of its operation and must return results of its result types.
+It receives and returns real values for quantized types, which are rounded as in `quant.qcast`; if it is declared as
+`TakesStored`, both are stored integers. Any other result is an error that names the operation, the package, and the
+file and line of the function.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ _Uniform = UniformQuantizedType | UniformFloatType
 
 
 def guarded_evaluator(hook: Hook) -> Evaluator | RunsRegions:
-    """The evaluator of `hook`, whose arguments are protected and whose results are checked."""
+    """Returns the evaluator of `hook` with read-only arguments and checked results."""
     match hook.function:
         case RunsRegions() as runs:
 
@@ -65,7 +65,7 @@ def _fault(op: Operation, hook: Hook, message: str, error: BaseException | None 
 
 
 def _takes_stored(function: Any) -> bool:
-    """Whether an evaluator is declared so; those of the tree, which a package may name in its table, all are."""
+    """Returns True if an evaluator takes stored integers. Those of the tree, which packages may reuse, all do."""
     module = getattr(function, "__module__", None) or ""
     return isinstance(function, TakesStored) or module.partition(".")[0] == OURS
 
@@ -101,7 +101,7 @@ def _guarded(hook: Hook, op: Operation, operands: Sequence[Any], function: Any, 
 
 
 def _arguments(op: Operation, operands: Sequence[Any], is_stored: bool) -> list[Any]:
-    """What the evaluator of a package gets for `operands`, grouped as in the definition of the operation."""
+    """Returns the arguments of the evaluator for `operands`, grouped as in the definition of the operation."""
     if not isinstance(op, IRDLOperation):
         return [_given(value, type_, is_stored) for value, type_ in zip(operands, op.operand_types, strict=True)]
     given: list[Any] = []
@@ -115,7 +115,7 @@ def _arguments(op: Operation, operands: Sequence[Any], is_stored: bool) -> list[
 
 
 def _given(value: Any, type_: Attribute, is_stored: bool) -> Any:
-    """A value as the evaluator gets it: real unless it takes stored integers, and read-only unless it is memory."""
+    """Returns a value for the evaluator: real unless it takes stored integers, and read-only unless it is memory."""
     if isinstance(type_, Container):
         return tuple(_given(each, type_.part(place), is_stored) for place, each in enumerate(value))
     if not isinstance(value, np.ndarray) or isinstance(type_, MemRefType):
@@ -138,7 +138,7 @@ def _kind(value: object) -> str:
 
 
 def _checked(value: Any, type_: Attribute, is_stored: bool) -> Any:
-    """`value` as the run holds it. Raises `InterpretationError` unless it is of `type_`."""
+    """Returns a result as the interpreter stores it. Raises `InterpretationError` unless it has type `type_`."""
     if isinstance(type_, Container):
         check_value(value, type_)
         return tuple(_checked(each, type_.part(place), is_stored) for place, each in enumerate(value))
@@ -153,12 +153,12 @@ def _checked(value: Any, type_: Attribute, is_stored: bool) -> Any:
     check_value(value, type_)
     array = cast(Array, value)
     _check_range(array, element)
-    # The package may keep what it returned, and change it later.
+    # A copy, because the package may keep the array and change it later.
     return np.array(array, copy=True, order="K")
 
 
 def _quantized(value: Any, type_: Attribute, element: _Uniform) -> Any:
-    """The stored integers of the real values that an evaluator returned for a value of `type_`."""
+    """Quantizes the real values that an evaluator returned for a value of type `type_`."""
     shaped = ranked_tensor(type_)
     real = (
         UnrankedTensorType(element.expressed) if shaped is None else TensorType(element.expressed, shaped.get_shape())
@@ -172,7 +172,7 @@ def _quantized(value: Any, type_: Attribute, element: _Uniform) -> Any:
 
 
 def _check_range(array: Array, element: Attribute) -> None:
-    """Raise `InterpretationError` if a stored integer lies outside its type."""
+    """Raises `InterpretationError` if a stored integer is outside the range of its type."""
     limits: tuple[int, int] | None = None
     if isinstance(element, StoredType):
         limits = element.storage_min, element.storage_max

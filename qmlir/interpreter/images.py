@@ -1,4 +1,4 @@
-"""Images as Pillow opens them, which is loaded for nothing else."""
+"""Opening images with Pillow, which only this module imports."""
 
 import struct
 import warnings
@@ -12,24 +12,24 @@ from qmlir.ir.limits import budget, over
 from qmlir.text.files import note_input
 
 FORMATS = ("PNG", "JPEG", "MPO", "WEBP", "AVIF", "BMP", "DIB", "GIF", "TIFF", "PPM", "TGA", "ICO", "JPEG2000")
-"""What is opened: Pillow's names of pixel formats. It has others, of which EPS runs an interpreter of PostScript."""
+"""Allowed image formats, by Pillow's names. Others are excluded: EPS, for example, runs a PostScript interpreter."""
 
 _BYTES_OF_PIXEL = 4
-"""Pillow's, of an image in RGB."""
+"""The memory that Pillow uses for a pixel of an RGB image."""
 
 _DAMAGED = (
     OSError, ValueError, SyntaxError, TypeError, LookupError, ArithmeticError, AttributeError, EOFError, RuntimeError,
     struct.error, Image.DecompressionBombError,
 )  # fmt: skip
-"""What Pillow's formats raise for malformed bytes."""
+"""Exceptions that Pillow's decoders raise for malformed bytes."""
 
 
 def open_image(path: Path) -> Image.Image:
-    """The image in a file, in RGB. Raises `DiagnosticError` for other files, and for small files of large images."""
+    """Opens an image file in RGB. Raises `DiagnosticError` for other files, and for decompression bombs."""
     note_input(path)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the budget decides
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the memory limit is checked instead
             with Image.open(path, formats=FORMATS) as image:
                 size = image.width * image.height * _BYTES_OF_PIXEL
                 if size > budget("packed-bytes") and size > EXPANSION * path.stat().st_size:

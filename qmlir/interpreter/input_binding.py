@@ -1,7 +1,7 @@
-"""One input of a function, and what is given for it: samples are found in arrays, and put together as arguments.
+"""Binds user arrays to an input of a function: finds the samples in arrays and combines them into arguments.
 
-What differs from the type in a way that is safe is converted, and said once. What does not fit is refused with what to
-do about it.
+Arrays whose type differs from the input are converted if that is safe, with one message. Errors about other arrays
+suggest a fix.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,19 +32,19 @@ _SEQUENCE_NAMES = frozenset(
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
-    """Whether an element type is one of floats, bf16 included."""
+    """Returns True if `dtype` is a float type, including bf16."""
     return dtype.kind == "f" or dtype == ml_dtypes.bfloat16
 
 
 @dataclass
 class SampledInput:
-    """One input: how samples are found in what is given for it, and put together."""
+    """An input of a function with the methods that find samples in user arrays and combine them into batches."""
 
     function: FuncOp
     port: Port
     type: AnyTensor
     axis: int | None
-    """The axis of the batch, `None` while that is not known, and for inputs that have none."""
+    """The batch axis, or `None` if it is not known yet or the input has none."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -52,26 +52,26 @@ class SampledInput:
 
     @property
     def described(self) -> str:
-        """The input as a user has to give it: name, shape and elements, `image ?x3x224x224 float32`."""
+        """Describes the array to pass for this input, such as `image ?x3x224x224 float32`."""
         dtype = value_dtype(self.type.get_element_type())
         return f"{self.port.name} {shape_text(self.shape)} {'text' if dtype == np.object_ else dtype}"
 
     def checked(self, value: Any) -> Array:
-        """`value` as an array in the NumPy type of the input, converted where that is safe."""
+        """Returns `value` as an array of the NumPy type of the input, converted if that is safe."""
         array = array_of(value)
         element = self.type.get_element_type()
         dtype = value_dtype(element)
         assert dtype is not None
         if array.dtype == np.bool_ and element == i1:
             array = array.astype(np.int8)
-        if dtype == np.object_ and array.dtype.kind == "U":  # text, which NumPy's files hold so
+        if dtype == np.object_ and array.dtype.kind == "U":  # NumPy files store text in this type
             array = array.astype(np.object_)
         if array.dtype == np.dtype("V2") and isinstance(element, BFloat16Type):
-            array = cast(Array, array.view(ml_dtypes.bfloat16))  # NumPy's files have no name for it
+            array = cast(Array, array.view(ml_dtypes.bfloat16))  # NumPy files can't name bf16
         return array if array.dtype == dtype else self._converted(array, dtype)
 
     def _converted(self, array: Array, dtype: np.dtype[Any]) -> Array:
-        """`array` in another type: floats and bytes as floats, integers as wider ones or as those that hold them."""
+        """Converts `array`: floats and bytes to floats, integers to wider ones or to types that hold their values."""
         found = array.dtype
         if dtype == np.object_:
             raise op_error(
@@ -95,7 +95,7 @@ class SampledInput:
         return made
 
     def refuse(self, rows: Sequence[int], is_row: bool = False) -> Exception:
-        """The error about an array of the shape `rows`, or about the rows of an array of samples of that shape."""
+        """Returns the error about an array of shape `rows` or, with `is_row`, about the rows of such an array."""
         found = rows[1:] if is_row else rows
         wanted = shape_text(self.shape)
         axis = 0 if self.axis is None and len(found) == len(self.shape) - 1 else self.axis
@@ -113,7 +113,7 @@ class SampledInput:
         )
 
     def is_sample(self, shape: Sequence[int]) -> bool:
-        """Whether an array of this shape is one sample, without the axis of the batch, which may be found by this."""
+        """Returns True if an array of this shape is one sample without a batch axis. May determine the batch axis."""
         if len(shape) != len(self.shape) - 1:
             return False
         if self.axis is not None:
@@ -123,15 +123,15 @@ class SampledInput:
         return self.axis is not None
 
     def may_be(self, shape: Sequence[int]) -> bool:
-        """Whether an array of this shape may be a sample, or a batch; unlike `is_sample` this finds no axis."""
+        """Returns True if an array of this shape may be a sample or a batch. Unlike `is_sample`, changes nothing."""
         fits = (shapes_agree(_without(self.shape, axis), shape) for axis in range(len(self.shape)))
         return shapes_agree(self.shape, shape) or any(fits)
 
     def take_rows(self, rows: Sequence[int]) -> int | None:
-        """How many samples a row of this shape is, of an array whose leading axis is that of samples.
+        """Returns the number of samples in a row of this shape, from an array with a leading sample axis.
 
-        A row of the rank of the input is one sample, the whole input of a run, unless the model has an axis that it
-        calls the batch. `None` for a row that does not fit.
+        A row with the rank of the input is one sample (the whole input of a run), unless the model names a batch axis.
+        Returns `None` if the row doesn't match.
         """
         if self.is_sample(rows):
             return 1
@@ -143,7 +143,7 @@ class SampledInput:
         return rows[named]
 
     def _axes_missing_in(self, shape: Sequence[int]) -> list[int]:
-        """The axes without which the input has this shape, an axis of size 1 if it is not the batch."""
+        """Returns the axes whose removal gives the input this shape; other axes than the batch must have size 1."""
         batch = 0 if self.axis is None else self.axis
         sizes = enumerate(self.shape)
         return [
@@ -153,11 +153,11 @@ class SampledInput:
         ]
 
     def has_rows(self, shape: Sequence[int]) -> bool:
-        """Whether the rows of an array of this shape may be samples, or batches."""
+        """Returns True if the rows of an array of this shape may be samples or batches."""
         return bool(shape) and self.may_be(shape[1:])
 
     def samples_in(self, value: Any) -> list[Array]:
-        """The samples in one item: the item itself, or the parts of a batch."""
+        """Returns the samples in one item: the item itself, or the samples of a batch."""
         array = self.checked(value)
         if self.is_sample(array.shape):
             return [array]
@@ -167,13 +167,13 @@ class SampledInput:
                 self.axis = 0
                 return list(array)
             raise self.refuse(array.shape)
-        if self.axis is None or self._mixes(array.shape):  # what is given is the whole input of a run
+        if self.axis is None or self._mixes(array.shape):  # the array is the whole input of a run
             self.axis = None
             return [array]
         return list(np.moveaxis(array, self.axis, 0))
 
     def _mixes(self, shape: Sequence[int]) -> bool:
-        """Whether an operation mixes the samples along the axis that was taken for the batch because it is dynamic."""
+        """Returns True if an operation mixes samples along the dynamic axis that was assumed to be the batch."""
         module = self.function.parent_op()
         axis = 0 if self.axis is None else self.axis
         is_named = axis < len(self.port.dims) and "batch" in self.port.dims[axis].lower()
@@ -190,11 +190,11 @@ class SampledInput:
         return not isinstance(proof.diagnostic.op, FuncOp)
 
     def _is_another_size(self, shape: Sequence[int]) -> bool:
-        """Whether an array of this shape has more or fewer rows than the input, which may be samples of a batch."""
+        """Returns True if an array of this shape differs only in its number of rows, which may be samples."""
         return self.axis in (None, 0) and len(shape) > 1 and shapes_agree(self.shape[1:], shape[1:])
 
     def _check_is_batch(self, shape: Sequence[int]) -> None:
-        """Raise `DiagnosticError` where rows of several arrays would be joined that may have to do with each other."""
+        """Raises `DiagnosticError` if rows of several arrays would form a batch although samples may be mixed."""
         module = self.function.parent_op()
         if self.axis == 0 or self.shape[0] in (1, DYNAMIC_INDEX) or not isinstance(module, ModuleOp):
             return
@@ -213,23 +213,23 @@ class SampledInput:
             raise self.refuse(shape)
 
     def batch(self, samples: Sequence[Array]) -> Array:
-        """Several samples as one argument."""
+        """Stacks samples into one argument."""
         if self.axis is None:
             return samples[0]
-        if len(samples) == 1:  # a copy, as those of several are: who gives samples may write into them again
+        if len(samples) == 1:  # a copy, as for several samples: the caller may overwrite its array
             return np.array(np.expand_dims(samples[0], self.axis), order="C")
         return np.ascontiguousarray(np.stack(samples, self.axis))
 
 
 def _with_axis(axis: int) -> str:
-    """`array[:, None]`, for the axis 1."""
+    """Returns the NumPy expression that adds an axis, such as `array[:, None]` for axis 1."""
     return f"array[{', '.join([':'] * axis + ['None'])}]"
 
 
 def _remedy(wanted: Sequence[int], found: Sequence[int], is_row: bool) -> str:
-    """What makes an array of the shape `found` one of the shape `wanted`, as NumPy has it: the end of a message.
+    """Returns the end of a message with the NumPy expression that converts shape `found` to shape `wanted`.
 
-    With `is_row` the user has an array with one more axis, that of the samples, in front.
+    With `is_row`, the user's array has one more axis in front, the sample axis.
     """
     known = DYNAMIC_INDEX not in wanted
     if len(found) == len(wanted) > 1:
@@ -245,7 +245,7 @@ def _remedy(wanted: Sequence[int], found: Sequence[int], is_row: bool) -> str:
 
 
 def _orders(rank: int) -> Iterator[tuple[int, ...]]:
-    """Orders of axes: channels last to channels first, then the reverse, then all of a few axes."""
+    """Yields permutations of axes: channels-last to channels-first, the reverse, then all for small ranks."""
     last = rank - 1
     yield (last, *range(last))
     if rank > 2:
@@ -268,9 +268,10 @@ def _is_sequence_name(name: str) -> bool:
 
 
 def _named_axis(port: Port, shape: Sequence[int]) -> int | None:
-    """The open axis that the model calls the batch.
+    """Returns the dynamic axis whose name in the model denotes the batch, or `None`.
 
-    A letter says so of the first axis, and of the second one where another follows: `B` may be the bins of a spectrum.
+    A single letter counts only for the first axis, or for the second one if another follows: `B` may be the bins of a
+    spectrum.
     """
     open_axes = [axis for axis, size in enumerate(shape) if size == DYNAMIC_INDEX]
     names = {axis: port.dims[axis] for axis in open_axes if axis < len(port.dims)}
@@ -285,14 +286,14 @@ def _named_axis(port: Port, shape: Sequence[int]) -> int | None:
 
 
 def _open_axis(port: Port, shape: Sequence[int]) -> int | None:
-    """The axis of the batch among those of unknown size, `None` where only the data can tell."""
+    """Returns the batch axis among the dynamic axes, or `None` if only the data can tell."""
     if (named := _named_axis(port, shape)) is not None or not shape or shape[0] != DYNAMIC_INDEX:
         return named
     return None if _is_sequence_name(next(iter(port.dims), "")) else 0
 
 
 def input_of(function: FuncOp, port: Port) -> SampledInput:
-    """The input of `function` that `port` is. Raises `DiagnosticError` where no array can be given for it."""
+    """Returns the sampled input for `port` of `function`. Raises `DiagnosticError` if its type isn't a tensor."""
     type_ = ranked_tensor(port.type)
     if type_ is None or value_dtype(type_.get_element_type()) is None:
         raise op_error(function, f"input '{port.name}' must be a tensor, but got type {port.type}")

@@ -1,7 +1,7 @@
-"""Running functions: the evaluator of each operation in turn; a value is dropped after its last use.
+"""Runs functions by calling the evaluator of each operation in turn; values are freed after their last use.
 
-Evaluators come from the registry. This module handles control flow only: a block ends at its terminator, whose operands
-are the results of the region. A listener receives every value with its operation, and so with its provenance.
+Evaluators come from the registry. This module only handles control flow: a block ends at its terminator, whose operands
+are the results of the region. A listener receives every value with its operation, and thus its provenance.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -26,18 +26,18 @@ _BUDGET = "interpreted-operations"
 
 
 class Listener:
-    """Observes a run; by default each method does nothing. Values must not be changed."""
+    """Observes a run; by default each method does nothing. Listeners must not change values."""
 
     def on_arguments(self, function: FuncOp, values: Sequence[Any]) -> None:
-        """`function` is about to run on `values`."""
+        """Called before `function` runs on `values`."""
 
     def on_results(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
-        """`op` has computed `results` from `operands`."""
+        """Called after `op` has computed `results` from `operands`."""
 
 
 @contextmanager
 def about(op: Operation) -> Generator[None]:
-    """Inside the `with` block, the refusal of a value becomes an error of `op`."""
+    """Turns an `InterpretationError` inside the `with` block into an error of `op`."""
     try:
         yield
     except InterpretationError as error:
@@ -46,7 +46,7 @@ def about(op: Operation) -> Generator[None]:
 
 @dataclass(slots=True)
 class _Step:
-    """One operation of a block, prepared: what runs it, and which values end with it."""
+    """A prepared operation of a block: its evaluator, and the values whose last use it is."""
 
     op: Operation
     evaluator: Evaluator | RunsRegions
@@ -56,14 +56,14 @@ class _Step:
 
 @dataclass(slots=True)
 class _Plan:
-    """A block, prepared: its steps, and the operands of its terminator."""
+    """A prepared block: its steps and its terminator."""
 
     steps: list[_Step]
     terminator: Operation | None
 
 
 def _last_uses(block: Block) -> Mapping[Operation, tuple[SSAValue, ...]]:
-    """For each operation of `block`, the values of the block that no later operation uses."""
+    """Returns, for each operation of `block`, the values of the block that no later operation uses."""
     order = {op: place for place, op in enumerate(block.ops)}
     ends: dict[Operation, list[SSAValue]] = {}
 
@@ -112,11 +112,11 @@ class Interpreter:
         self._left = budget(_BUDGET)
 
     def functions(self) -> Iterator[FuncOp]:
-        """The functions of the module in order."""
+        """Returns the functions of the module in order."""
         return iter(self._functions.values())
 
     def function(self, name: str) -> FuncOp:
-        """The function `name`. Raises `DiagnosticError` where there is none with a body."""
+        """Returns the function `name`. Raises `DiagnosticError` if there is none with a body."""
         function = self._functions.get(name)
         if function is None:
             raise text_error(unknown("function", name, self._functions))
@@ -125,9 +125,9 @@ class Interpreter:
         return function
 
     def call(self, name: str, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """The results of the function `name` on `arguments`, which have its argument types.
+        """Runs the function `name` on `arguments`, which must have its argument types; returns its results.
 
-        Raises `DiagnosticError`, naming the operation, where one cannot be computed or an expectation fails.
+        Raises `DiagnosticError`, naming the operation, if it can't be computed or an expectation fails.
         """
         function = self.function(name)
         for listener in self.listeners:
@@ -135,7 +135,7 @@ class Interpreter:
         return Frame(self, {}).run(function.body, *arguments)
 
     def plan(self, block: Block) -> _Plan:
-        """How `block` runs; made once. Raises `DiagnosticError` where the run has taken too many operations."""
+        """Returns the cached plan of `block`. Raises `DiagnosticError` if the run exceeds its operation limit."""
         plan = self._plans.get(block)
         if plan is None:
             plan = self._plans[block] = _prepare(block)
@@ -146,7 +146,7 @@ class Interpreter:
 
 
 class Frame:
-    """One running function: its values, and the way to run regions and to call other functions."""
+    """One running function: its values, and methods to run regions and call other functions."""
 
     __slots__ = ("interpreter", "point", "steps", "values")
 
@@ -154,16 +154,16 @@ class Frame:
         self.interpreter = interpreter
         self.values = values
         self.point: tuple[Any, ...] = ()
-        """Where the innermost running nest of loops is: a number for each iterator, or an array of all its numbers."""
+        """The current point of the innermost structured operation: for each iterator, an index or an array of indices."""
         self.steps: tuple[int, ...] = ()
-        """How often each iterator of that nest runs, where its body computes whole arrays at once."""
+        """The trip counts of its iterators if its body runs on whole arrays, else empty."""
 
     def call(self, name: str, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """Call another function of the module."""
+        """Calls another function of the module and returns its results."""
         return self.interpreter.call(name, arguments)
 
     def run(self, region: Region, *arguments: Any) -> tuple[Any, ...]:
-        """Run the one block of `region` on `arguments`: the operands of its terminator."""
+        """Runs the only block of `region` on `arguments`; returns the operands of its terminator."""
         block = region.blocks[0]
         plan = self.interpreter.plan(block)
         values = self.values
@@ -176,7 +176,7 @@ class Frame:
         return tuple(values[operand] for operand in plan.terminator.operands) if plan.terminator else ()
 
     def take(self, step: _Step) -> None:
-        """Compute the results of one operation."""
+        """Computes and stores the results of one operation."""
         operands = [self.values[operand] for operand in step.op.operands]
         results = self._compute(step, operands)
         for result, value in zip(step.op.results, results, strict=True):
@@ -205,7 +205,7 @@ class Frame:
     def _results(self, step: _Step, operands: Sequence[Any]) -> tuple[Any, ...]:
         op, evaluator = step.op, step.evaluator
         arguments = arguments_by(step.layout, operands)
-        # What IEEE gives for a division by 0 or an overflow is the answer.
+        # The IEEE result of a division by 0 or an overflow is the correct result.
         with np.errstate(all="ignore"):
             if isinstance(evaluator, RunsRegions):
                 return evaluator.function(self, op, *arguments)
@@ -213,10 +213,10 @@ class Frame:
 
 
 class RunsInStep:
-    """Runs of one function on several inputs that go forward together, operation by operation.
+    """Runs one function on several inputs in lockstep, operation by operation.
 
-    Between two operations the caller sees what each run has computed, and may change a constant that is still to be
-    used: `again` computes it anew. What depends on no input is computed once.
+    Between two operations the caller can read the values of each run, and may change a constant that is used later:
+    `again` recomputes it. Values that depend on no input are computed once.
     """
 
     def __init__(self, module: ModuleOp, name: str, runs: Sequence[Sequence[Any]]):
@@ -227,7 +227,7 @@ class RunsInStep:
         self._known: set[SSAValue] = set()
 
     def __iter__(self) -> Iterator[Operation]:
-        """Each operation of the function, before it is computed. Raises `DiagnosticError` where one cannot be."""
+        """Yields each operation before it is computed. Raises `DiagnosticError` if one can't be computed."""
         for step in self._plan.steps:
             yield step.op
             self._take(step)
@@ -236,11 +236,11 @@ class RunsInStep:
                     del frame.values[value]
 
     def values(self, value: SSAValue) -> list[Any]:
-        """What `value` is in each run."""
+        """Returns `value` in each run."""
         return [frame.values[value] for frame in self._frames]
 
     def again(self, op: Operation) -> None:
-        """Compute what was computed of the constant `op`, and what was made of it and of constants alone."""
+        """Recomputes the constant `op` and the values computed so far from it and other constants alone."""
         held = {value for value in self._known if value in self._frames[0].values}
         anew: set[SSAValue] = set()
         for step in self._plan.steps:

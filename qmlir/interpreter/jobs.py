@@ -1,9 +1,9 @@
-"""Jobs: many tasks of one kind that an `Executor` may share out among processes or machines.
+"""Jobs: tasks of one kind that an `Executor` may distribute over processes or machines.
 
-A worker begins a job once, and then works on one task after the other. Jobs and tasks are data: the function that
-begins a job is found by its name, so both may go to another process or to another machine. An answer is bytes, and
-depends on the job and its task alone. So answers in the order of their tasks are identical for any number of workers,
-for any division among them, and if a worker ends, whose tasks others repeat.
+A worker begins a job once and then runs one task after the other. Jobs and tasks are data, and the function that begins
+a job is found by name, so both can be sent to another process or machine. An answer is bytes that depend only on the
+job and the task. The answers, in the order of their tasks, are therefore identical for any number of workers and any
+distribution of tasks, even if a worker dies and others repeat its tasks.
 """
 
 import hashlib
@@ -34,48 +34,48 @@ from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.writing import check_folder, made_folder, write_own
 
 Begun = Callable[[Any], bytes]
-"""Function that returns the answer of a task. One thread at a time calls it."""
+"""A function that returns the answer of a task. Only one thread at a time calls it."""
 
 Environment = Mapping[str, str]
-"""The versions and the CPU that the bits of an answer may depend on, besides the job and the task."""
+"""Versions and CPU: everything except the job and the task that the bits of an answer may depend on."""
 
 SUFFIX = ".part"
 
 LARGEST = 1 << 30
-"""Bytes of a file that is read: a sparse file may claim any size."""
+"""The largest file of an answer that is read, in bytes: a sparse file may claim any size."""
 
 _FORMAT = b"qmlir-part-2"
 
 _AHEAD = 3
-"""Tasks for each worker: one in progress, and two waiting, so that a late one holds up few others."""
+"""The number of tasks submitted per worker: one running and two waiting, so that a slow task delays few others."""
 
 _KEPT = 4
-"""Begun jobs that a worker keeps: those of a search, which alternate, are three."""
+"""The number of begun jobs that a worker keeps. A search alternates between three."""
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class Job:
-    """The work on tasks of one kind. `begin` is a function of a module; `shared` is data that all tasks need."""
+    """The work for tasks of one kind. `begin` is a module-level function; `shared` is data that all tasks need."""
 
     begin: Callable[[Any], Begun]
     shared: Any
     fits: Callable[[Any, bytes], bool] | None = field(default=None, kw_only=True)
-    """Function of a module that returns true if bytes from a file may be the answer of a task."""
+    """A module-level function that returns True if bytes from a file are a valid answer for a task."""
 
     plug_ins: tuple[str, ...] = field(default_factory=registry.plug_ins)
     plugged_code: str = field(default_factory=registry.plugged_code)
-    """A digest of the code of the plug-ins, which may change while their names stay."""
+    """A digest of the code of the plug-ins, which may change under the same names."""
 
     @cached_property
     def key(self) -> str:
-        """A digest of everything that its answers depend on, except the environment."""
+        """A digest of everything that the answers depend on, except the environment."""
         plugged = (self.plug_ins, self.plugged_code)
         return content_digest((self.begin.__module__, self.begin.__qualname__, self.shared, plugged))
 
     def continue_here(self) -> None:
-        """Use the plug-ins of the run. Raises `DiagnosticError` if they are missing or have other code here."""
+        """Enables the plug-ins of the run. Raises `DiagnosticError` if they are missing or their code differs here."""
         if self.plug_ins != registry.plug_ins():
             try:
                 registry.continue_with(self.plug_ins)
@@ -87,7 +87,7 @@ class Job:
 
 
 def content_digest(content: Any) -> str:
-    """The SHA-256 of data: arrays, bytes, numbers, text, and sequences, mappings and dataclasses of such."""
+    """Returns the SHA-256 of data: arrays, bytes, numbers, text, and sequences, mappings and dataclasses of these."""
     found = hashlib.sha256()
     _feed(found.update, content)
     return found.hexdigest()
@@ -121,13 +121,13 @@ def _feed(update: Callable[[bytes], object], content: Any) -> None:
 
 
 def difference(one: Environment, other: Environment) -> str:
-    """Return the first entry that differs, as "numpy 2.1 and 2.2"; empty if none does."""
+    """Returns the first entry that differs, such as "numpy 2.1 and 2.2"; empty if none does."""
     names = (name for name in {**one, **other} if one.get(name) != other.get(name))
     return next((f"{name} {one.get(name, 'none')} and {other.get(name, 'none')}" for name in names), "")
 
 
 def in_order(started: Iterable[Callable[[], _T]], ahead: Callable[[], int]) -> Iterator[_T]:
-    """Yield the result of each function in order; at most `ahead` of them are read before the first is called."""
+    """Yields the result of each function in order; reads at most `ahead` functions before it calls the first one."""
     waiting = deque[Callable[[], _T]]()
     for finish in started:
         waiting.append(finish)
@@ -137,11 +137,9 @@ def in_order(started: Iterable[Callable[[], _T]], ahead: Callable[[], int]) -> I
         yield waiting.popleft()()
 
 
-# In a worker
-
-
+# In a worker.
 class _PlugIns:
-    """The plug-ins of this process. Tasks of jobs with equal plug-ins run at once; those with others wait."""
+    """The plug-ins of this process. Tasks whose jobs have the same plug-ins run concurrently; others wait."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -150,9 +148,9 @@ class _PlugIns:
 
     @contextmanager
     def of(self, job: Job) -> Generator[int]:
-        """Provide the plug-ins of `job` inside the `with` block, and the number of changes so far.
+        """Enables the plug-ins of `job` inside the `with` block; yields the number of changes so far.
 
-        Raises `DiagnosticError` if this process cannot have them.
+        Raises `DiagnosticError` if this process can't load them.
         """
         wanted = (job.plug_ins, job.plugged_code)
         with self._changed:
@@ -173,12 +171,12 @@ class _PlugIns:
 _plug_ins = _PlugIns()
 
 _begun = threading.local()
-"""The jobs that a thread has begun, by key, least recently used first: a begun job serves one thread."""
+"""The jobs that a thread has begun, by key, least recently used first. A begun job belongs to one thread."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The bytes that a worker returns, and its diagnostics; or the errors of a task that failed."""
+    """The answer and the diagnostics of a worker, or the errors of a failed task."""
 
     content: bytes
     said: tuple[Diagnostic, ...] = ()
@@ -186,7 +184,7 @@ class Answer:
 
 
 def _sent(diagnostic: Diagnostic) -> Diagnostic:
-    """Without its operation, which the message names, and without its location in a text that only the worker has."""
+    """Removes the operation, which the message names, and the location in text that only the worker has."""
     return replace(diagnostic.for_caller(), op=None, location=None, notes=tuple(map(_sent, diagnostic.notes)))
 
 
@@ -194,7 +192,7 @@ def _work(key: str, given: bytes | str, task: Any) -> bytes:
     jobs: OrderedDict[str, tuple[Job, int, Begun | None]] = _begun.__dict__.setdefault("jobs", OrderedDict())
     if key not in jobs:
         jobs[key] = pickle.loads(given if isinstance(given, bytes) else Path(given).read_bytes()), 0, None
-    # A job whose task fails is begun again: the records of that task must not reach the next answer.
+    # A job is begun again after a failed task: records of that task must not leak into the next answer.
     job, turn, begun = jobs.pop(key)
     with _plug_ins.of(job) as current:
         if begun is None or turn != current:
@@ -209,7 +207,8 @@ def _work(key: str, given: bytes | str, task: Any) -> bytes:
 def perform(
     key: str, given: bytes | str, task: Any, describe: Callable[[], Environment] | None, expected: Environment | None
 ) -> Answer:
-    """Return the answer of a task in a worker.
+    """Runs a task in a worker and returns its answer.
+
 
     Args:
         key: The key of the job.
@@ -228,29 +227,28 @@ def perform(
         return Answer(b"", tuple(map(_sent, said)), tuple(map(_sent, error.diagnostics)))
 
 
-# In the process that needs the answers
-
-
+# In the process that needs the answers.
 class Workers:
-    """Run the tasks of jobs: in this process, or by an `Executor`; with a folder, store their answers there.
+    """Runs the tasks of jobs in this process or by an `Executor`, and optionally stores the answers in a folder.
 
-    A task whose answer is in the folder does not run again. The name of a file is a digest of the job, the task and the
-    environment. Files are data: whoever may write to the folder can change the answers of a run, and nothing else. A
-    torn file, or one whose content does not fit its task, is written again.
+    A task whose answer is in the folder doesn't run again. The name of a file is a digest of the job, the task and the
+    environment. Files contain only data: someone who can write to the folder can change answers and nothing else. A
+    truncated file, or one whose content isn't valid for its task, is replaced.
     """
 
     def __init__(
         self, executor: Executor | None = None, at_once: int = 1, environment: Environment | None = None,
         describe: Callable[[], Environment] | None = None, folder: Path | None = None, jobs: Path | None = None,
     ) -> None:  # fmt: skip
-        """Store who runs the tasks.
+        """Creates the workers.
+
 
         Args:
-            executor: Runs the tasks. `None` runs them in this process, one after the other.
+            executor: The executor of the tasks. `None` runs them in this process, one after the other.
             at_once: Number of tasks that the executor runs at a time.
             environment: The environment of all workers.
-            describe: Function of a module that returns the environment of a worker, which must be `environment`. `None`
-                skips the check.
+            describe: Module-level function that returns the environment of a worker, which must equal `environment`.
+                `None` skips the check.
             folder: Folder of the answers.
             jobs: Folder that all workers can read, for the pickled jobs. `None` sends a job with each task.
 
@@ -268,9 +266,9 @@ class Workers:
         return self._at_once
 
     def map(self, job: Job, tasks: Iterable[Any]) -> Iterator[bytes]:
-        """Yield the answer of each task, in the order of the tasks; only a few tasks are read ahead.
+        """Yields the answer of each task, in the order of the tasks, reading only a few tasks ahead.
 
-        Raises `DiagnosticError` if a task does, if the workers are lost, and if an answer cannot be stored.
+        Raises `DiagnosticError` if a task does, if the workers are lost, and if an answer can't be stored.
         """
         key = content_digest((job.key, self.environment))
         sent = set[Future[Answer]]()
@@ -307,7 +305,7 @@ class Workers:
         return start
 
     def _given(self, job: Job) -> Any:
-        """Return the argument of `perform` that has the job."""
+        """Returns the job as an argument of `perform`: pickled, or the path of a file with it."""
         if self._jobs is None:
             return pickle.dumps(job)
         path = self._jobs / job.key
@@ -321,7 +319,7 @@ class Workers:
 
     @contextmanager
     def _telling(self) -> Generator[None]:
-        """Raise `DiagnosticError` if the executor fails inside the `with` block."""
+        """Turns failures of the executor inside the `with` block into `DiagnosticError`."""
         try:
             yield
         except BrokenExecutor as error:
@@ -334,7 +332,7 @@ def _starting_here(job: Job) -> Callable[[Any], Callable[[], bytes]]:
 
 
 def _taken(answer: Answer, told: set[str]) -> bytes:
-    """Return the bytes, after diagnostics that no other worker reported. Raises `DiagnosticError` if there are none."""
+    """Returns the bytes, after emitting new diagnostics. Raises `DiagnosticError` if the task failed."""
     for each in answer.said:
         if str(each) not in told:
             told.add(str(each))
@@ -348,11 +346,11 @@ def _taken(answer: Answer, told: set[str]) -> bytes:
 def process_workers(
     count: int, environment: Environment | None = None, folder: Path | None = None
 ) -> Generator[Workers]:
-    """Provide `count` new processes of this machine inside the `with` block."""
+    """Starts `count` processes on this machine, which run inside the `with` block."""
     if count < 1:
         raise text_error(f"number of processes must be at least 1, but got {count}")
     context = multiprocessing.get_context("spawn")
-    # Ctrl-C reaches all processes of a terminal; the one that started the others ends them.
+    # Ctrl-C reaches all processes of a terminal; the parent process ends the workers.
     ignoring = (signal.SIGINT, signal.SIG_IGN)
     with (
         TemporaryDirectory(prefix="qmlir-jobs-") as jobs,
@@ -361,14 +359,14 @@ def process_workers(
         try:
             yield Workers(pool, count, environment, folder=folder, jobs=Path(jobs))
         finally:
-            pool.shutdown(cancel_futures=True)  # after an error its traceback may still hold tasks that wait
+            pool.shutdown(cancel_futures=True)  # after an error, its traceback may keep waiting tasks alive
 
 
 # Files of answers
 
 
 def read_part(path: Path) -> bytes | None:
-    """Return the answer in a file; `None` if it is missing or torn."""
+    """Returns the answer in a file, or `None` if it is missing or truncated."""
     try:
         found = read_regular(path, LARGEST, follow=False)
     except OSError:
@@ -378,7 +376,7 @@ def read_part(path: Path) -> bytes | None:
 
 
 def write_part(path: Path, content: bytes) -> None:
-    """Write an answer, whole or not at all. Raises `DiagnosticError`, also if `path` is a link or a pipe."""
+    """Writes an answer atomically. Raises `DiagnosticError` if that fails or if `path` is a link or a pipe."""
     write_own(path, _head(content) + b"\n" + content)
 
 
@@ -398,19 +396,19 @@ def _stored(path: Path, content: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class ShippedModule:
-    """A module as files in memory, by name: its text and its weights, for a process that shares no file system."""
+    """A module as in-memory files by name (text and weights), for a process without a shared file system."""
 
     files: Mapping[str, bytes]
 
     @staticmethod
     def of(module: ModuleOp) -> "ShippedModule":
-        """Return the files of `module`."""
+        """Returns the files of `module`."""
         with TemporaryDirectory(prefix="qmlir-module-") as folder:
             save_module(module, Path(folder) / _MODULE, PrintOptions(weights=Weights.SIDECAR))
             return ShippedModule({path.name: path.read_bytes() for path in Path(folder).iterdir()})
 
     def module(self) -> ModuleOp:
-        """Parse the module. Raises `DiagnosticError`."""
+        """Parses the module. Raises `DiagnosticError` if that fails."""
         with TemporaryDirectory(prefix="qmlir-module-") as folder:
             for name, content in self.files.items():
                 (Path(folder) / name).write_bytes(content)

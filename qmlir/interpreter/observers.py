@@ -1,8 +1,8 @@
-"""Recording of observers: statistics by key, in memory that does not grow with the number of samples.
+"""Recording of observed values: statistics by key, in memory that doesn't grow with the number of samples.
 
-Values of successive runs come in. Counts, ranges and histograms of all runs come out, and for each run its range and
-sums, which `Totals` adds in the order of the runs: so a profile doesn't depend on how runs are divided. Small arrays
-are gathered before they are counted, which changes only the time: counts of parts merge into those of the whole.
+For successive runs, the recorder computes counts, ranges and histograms over all runs, and ranges and sums per run.
+`Totals` adds the latter in the order of the runs, so a profile doesn't depend on how runs are distributed. Small arrays
+are collected before they are counted, which affects only the speed: counts can be merged.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,26 +33,26 @@ from qmlir.specialization.padding.batch import ImagePlace
 F64 = npt.NDArray[np.float64]
 
 Images = Mapping[Operation, ImagePlace | None]
-"""Where runs that go together lie in what each observer observes; `None` where it is the same for each."""
+"""The position of the samples of a batch in the value of each observer, `None` if the value is shared by all."""
 
 GATHERED = 1 << 14
-"""Elements of a value that are gathered before they are counted: 64 KiB of f32. Counting costs some 200 us a time."""
+"""The number of elements of a value collected before counting: 64 KiB of f32. Each counting takes about 200 us."""
 
 _RANGES = 1 << 6
-"""Runs whose ranges are gathered before they are counted: a key at a time, which is several times as fast."""
+"""The number of runs whose ranges are collected before they are added key by key, which is several times as fast."""
 
 MOMENTUM = 0.01
-"""How far the moving average of ranges moves: ONNX Runtime's and PyTorch's averaging constant."""
+"""The default momentum of the moving average of ranges: the averaging constant of ONNX Runtime and PyTorch."""
 
 
 def sum_in_order(start: float, terms: F64) -> float:
-    """`start` and all terms, one after the other: NumPy's sum adds them in another order."""
+    """Returns `start` plus all terms, added in order; `np.sum` uses another order."""
     return float(np.add.accumulate([start, *terms.tolist()])[-1])
 
 
 @dataclass
 class RunRanges:
-    """The averages of the range of a value over runs, in their order; `BatchRanges`, a run at a time but quickly."""
+    """A fast accumulator of `BatchRanges`: the averages of the range of a value over runs, in order."""
 
     momentum: float
     count: int = 0
@@ -61,11 +61,11 @@ class RunRanges:
     totals: tuple[float, float] = (0.0, 0.0)
 
     def add(self, low: float, high: float) -> None:
-        """One run more."""
+        """Adds the range of the next run."""
         self.add_all(np.array([[low, high]]))
 
     def add_all(self, ends: F64) -> None:
-        """Some runs more, at least one: `[runs, 2]`."""
+        """Adds the ranges of the next runs, at least one, as an array `[runs, 2]`."""
         listed: list[tuple[float, float]] = ends.tolist()
         if self.count == 0:
             self.first = self.moving = (listed[0][0], listed[0][1])
@@ -79,7 +79,7 @@ class RunRanges:
 
     @property
     def batches(self) -> BatchRanges:
-        """The averages so far."""
+        """Returns the averages over the runs so far."""
         return BatchRanges(self.momentum, self.count, self.totals, self.first, self.moving)
 
 
@@ -91,7 +91,7 @@ def _extremes(array: Array, axis: int) -> tuple[F64, F64]:
 
 
 def _add_runs(values: Array, seen: F64, *, has_infinities: bool) -> None:
-    """Add the ranges and the sums of the finite ones of `values`, `[repeats, runs, elements]`, to those of the runs."""
+    """Adds the ranges of `values`, `[repeats, runs, elements]`, and the sums of the finite ones, to `seen`."""
     if has_infinities:
         lows, highs = _extremes(values, 1)
         values = np.where(np.isfinite(values), values, values.dtype.type(0))
@@ -105,7 +105,7 @@ def _add_runs(values: Array, seen: F64, *, has_infinities: bool) -> None:
 
 @dataclass
 class ObservedValue:
-    """The counts, the range and the histogram of the values of one key."""
+    """Collects the counts, range and histogram of the values of one key."""
 
     key: str
     axis: int | None
@@ -116,15 +116,15 @@ class ObservedValue:
     gathered: Array | None = None
     filled: int = 0
     is_reached: bool = False
-    """Whether a run came by, with or without elements."""
+    """Whether any run reached the observer, with or without elements."""
 
     kept: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def add(self, values: Array, seen: F64, repeats: int = 1) -> None:
-        """Add values of some runs to their ranges and sums, `seen`: `[runs, 4]`.
+        """Adds values of some runs, and updates `seen`, the ranges and sums of these runs, `[runs, 4]`.
 
-        The values of each run lie next to each other, one run after the other, `repeats` times. Raises
-        `NotANumberError`, and `ValueError` where ranges along the axis do not go together.
+        The values of each run are contiguous, one run after the other, and this pattern repeats `repeats` times. Raises
+        `NotANumberError` for NaN, and `ValueError` if the size along the axis differs from earlier values.
         """
         self.is_reached = True
         if values.size == 0:
@@ -154,7 +154,7 @@ class ObservedValue:
         self.filled += flat.size
 
     def add_along(self, exact: Array, axis: int) -> None:
-        """Widen the range of each index of the axis. Raises `ValueError` if the axis had another size before."""
+        """Widens the range of each index of the axis. Raises `ValueError` if the size of the axis has changed."""
         lows, highs = _extremes(exact, axis)
         if self.axis_ranges is not None:
             known = self.axis_ranges
@@ -164,7 +164,7 @@ class ObservedValue:
         self.axis_ranges = lows, highs
 
     def count(self) -> None:
-        """Count what was gathered."""
+        """Adds the collected elements to the histogram."""
         if self.filled and self.gathered is not None:
             self._count(self.gathered[: self.filled])
             self.filled = 0
@@ -176,7 +176,7 @@ class ObservedValue:
         self.statistics = self.statistics.merged(counted)
 
     def taken(self) -> Statistics:
-        """What is known; and start anew. An index with infinities alone has an empty range, `inf` to `-inf`."""
+        """Returns and resets the statistics. An index with only infinities has an empty range, `inf` to `-inf`."""
         self.count()
         known = self.statistics
         if self.axis_ranges is not None:
@@ -190,30 +190,29 @@ class ObservedValue:
 
 @dataclass(frozen=True)
 class RunFigures:
-    """The range and the sums of each key in some runs, one after the other."""
+    """The ranges and sums of each key in successive runs."""
 
     keys: Sequence[str]
     firsts: Sequence[int]
     """The first sample of each run."""
 
     seen: F64
-    """`[keys, runs, 4]`: the smallest and the largest number, `inf` and `-inf` where the run has none of the key; the
-    sum of the numbers and that of their squares."""
+    """`[keys, runs, 4]`: minimum, maximum (`inf` and `-inf` if the run has no numbers), sum, and sum of squares."""
 
 
 @dataclass
 class Extremes:
-    """The range of a value over runs, and where it comes from: the first runs that reached its ends."""
+    """The range of a value over runs, and the first runs that reached its ends."""
 
     low: float = inf
     high: float = -inf
     lowest: int = 0
-    """The first sample of the first run that had the smallest number."""
+    """The first sample of the first run with the smallest number."""
 
     highest: int = 0
 
     def add_all(self, ends: F64, samples: Sequence[int]) -> None:
-        """Some more runs, at least one, after all others, and the first sample of each."""
+        """Adds the ranges of the next runs, at least one; `samples` are their first samples."""
         lowest, highest = int(ends[:, 0].argmin()), int(ends[:, 1].argmax())
         low, high = float(ends[lowest, 0]), float(ends[highest, 1])
         if low < self.low:
@@ -223,13 +222,13 @@ class Extremes:
 
 
 def depends_on_data(module: ModuleOp) -> set[Operation]:
-    """The observers of values that differ from run to run: not those of what is computed from constants alone."""
+    """Returns the observers whose values depend on the inputs, not only on constants."""
     varying: set[SSAValue] = set()
     found: set[Operation] = set()
     for function in functions_of(module):
         varying.update(function.body.blocks[0].args)
         for op in function.body.walk():
-            # What stands in a region may be computed in one turn and not in another.
+            # An operation inside a region may run in one iteration and not in another.
             is_nested = op.parent_op() is not function
             if is_nested or op.regions or any(operand in varying for operand in op.operands):
                 varying.update(op.results)
@@ -238,9 +237,9 @@ def depends_on_data(module: ModuleOp) -> set[Operation]:
 
 
 class Recorder(Listener):
-    """Collects the statistics of the observers of `module` by their keys, and those of the parts of `open_composites`.
+    """Collects the statistics of the observers of `module` by key, and those of the components of `open_composites`.
 
-    Of the parts of such a composite there are as many as a run's sequence has steps: it computes them once more.
+    Such a composite has one instance of each component per sequence step, so it is evaluated again by components.
     """
 
     def __init__(
@@ -250,7 +249,7 @@ class Recorder(Listener):
         bins: int = BINS,
         kind: Callable[[str, int | None, int, Sequence[str]], ObservedValue] = ObservedValue,
     ):
-        """`kind` makes what keeps the statistics of a key."""
+        """Creates a recorder. `kind` creates the collector of the statistics of a key."""
         self._varying = depends_on_data(module)
         self._values: dict[str, ObservedValue] = {}
         self._slots: dict[Operation, ObservedValue] = {}
@@ -282,13 +281,14 @@ class Recorder(Listener):
 
     @property
     def keys(self) -> list[str]:
-        """The keys that there are observers for."""
+        """Returns the keys of all observers."""
         return list(self._values)
 
     def begin(self, firsts: Sequence[int], samples: int, images: Images | None = None) -> None:
-        """A run is about to begin, or some that go together: the first sample of each, and how many are in all.
+        """Starts recording one run, or several that are executed together.
 
-        `images` say where runs lie that go together.
+        `firsts` are the first samples of the runs, `samples` is their total number of samples, and `images` are the
+        positions of the runs in observed values.
         """
         self._images = images or {}
         self._firsts, self._samples = firsts, (firsts[0], samples)
@@ -296,7 +296,7 @@ class Recorder(Listener):
         self._seen, self._constant_sums = self._nothing_seen(), np.zeros((len(self._keys), 2))
 
     def end(self) -> RunFigures:
-        """What has begun has ended: the range and the sums of each key.
+        """Ends recording and returns the ranges and sums of each key.
 
         The sums of constants are added last, as in compiled code, which leaves constants to the interpreter.
         """
@@ -304,12 +304,12 @@ class Recorder(Listener):
         return RunFigures(self._keys, self._firsts, self._seen)
 
     def taken(self) -> dict[str, Statistics]:
-        """The statistics of each key that was observed since the last call; of no numbers where it had no elements."""
+        """Returns and resets the statistics of each key observed since the last call, even if it had no elements."""
         found = ((key, value.is_reached, value.taken()) for key, value in self._values.items())
         return {key: statistics for key, is_reached, statistics in found if is_reached or statistics.count}
 
     def on_results(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
-        """Raises `DiagnosticError`, with key and sample, where a value is not a number."""
+        """Records the operand of an observer. Raises `DiagnosticError`, with key and sample, if a value is NaN."""
         if op in self._parts:
             self._add_parts(op, operands)
             return
@@ -319,7 +319,7 @@ class Recorder(Listener):
         place = self._places[value.key]
         owner, array, seen = op.operands[0].owner, results[0], self._seen[place]
         if op not in self._varying:
-            # What no sample changes is counted once, or its weight would be that of the number of runs.
+            # Values that don't depend on the samples are counted once, not once per run.
             if self._firsts[0] == 0:
                 constant = np.array([[*seen[0, :2], *self._constant_sums[place]]])
                 self._add(owner, value, array, constant)
@@ -330,7 +330,7 @@ class Recorder(Listener):
             repeats = images.repeats(array.shape)
             assert array.size % (repeats * len(seen)) == 0, f"{array.shape} are no {repeats} times {len(seen)} runs"
             self._add(owner, value, array, seen, repeats)
-        else:  # the same in each run
+        else:  # shared by all runs
             for run in range(len(seen)):
                 self._add(owner, value, array, seen[run : run + 1])
 
@@ -344,7 +344,7 @@ class Recorder(Listener):
         assert isinstance(op, NnOp)
         with np.errstate(all="ignore"):
             of_parts(op, *arguments_by(operand_layout(op), operands), watch=watch)
-        for role, value in self._parts[op].items():  # all steps of a role at once, as counting takes longer than adding
+        for role, value in self._parts[op].items():  # all steps of a role at once: each counting is expensive
             if arrays := computed[role]:
                 whole = arrays[0] if len(arrays) == 1 else np.concatenate([each.reshape(-1) for each in arrays])
                 self._add(op, value, whole, self._seen[self._places[value.key]])
@@ -373,7 +373,7 @@ class Recorder(Listener):
 
 @dataclass
 class Totals:
-    """Statistics of parts, merged; sums, and averages of ranges, over the runs in their order."""
+    """Merges the statistics of parts, and adds sums and averages of ranges in the order of the runs."""
 
     momentum: float
     statistics: dict[str, Statistics] = field(default_factory=dict[str, Statistics])
@@ -384,7 +384,7 @@ class Totals:
     _waiting: int = 0
 
     def add_runs(self, runs: RunFigures) -> None:
-        """The ranges and the sums of the next runs."""
+        """Adds the ranges and sums of the next runs."""
         if self._gathered and list(self._gathered[0].keys) != list(runs.keys):
             self._count()
         self._gathered.append(runs)
@@ -393,7 +393,7 @@ class Totals:
             self._count()
 
     def _count(self) -> None:
-        """Count the runs that were gathered."""
+        """Adds the collected runs to the totals."""
         if not self._gathered:
             return
         firsts = [first for each in self._gathered for first in each.firsts]
@@ -415,20 +415,20 @@ class Totals:
         self._waiting = 0
 
     def add_statistics(self, statistics: Mapping[str, Statistics]) -> None:
-        """Add the statistics of a part of the runs."""
+        """Merges the statistics of a part of the runs."""
         for key, seen in statistics.items():
             self.statistics[key] = self.statistics[key].merged(seen) if key in self.statistics else seen
 
     def extreme_samples(self) -> dict[str, tuple[int, int]]:
-        """For each key the samples that decide its range: the first with the smallest and with the largest number."""
+        """Returns, for each key, the first samples of the runs with the smallest and the largest number."""
         self._count()
         return {key: (each.lowest, each.highest) for key, each in self.extremes.items()}
 
     def values(self) -> Iterator[tuple[str, Statistics]]:
-        """All that is known of each key."""
+        """Yields the statistics of each key."""
         self._count()
         for key, known in self.statistics.items():
-            is_seen = known.axis_minima <= known.axis_maxima  # an index with infinities alone has the range of all
+            is_seen = known.axis_minima <= known.axis_maxima  # an index with only infinities gets the whole range
             lows = np.where(is_seen, known.axis_minima, known.minimum)
             highs = np.where(is_seen, known.axis_maxima, known.maximum)
             batches = self.ranges[key].batches if known.count else None

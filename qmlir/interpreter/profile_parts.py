@@ -1,9 +1,8 @@
-"""A part of a profile as bytes: the ranges and sums of some runs, one by one, and the statistics of all of them.
+"""Serialization of a part of a profile: ranges and sums of each run, and merged statistics of all runs.
 
-Counts and histograms merge in any order; sums and averages depend on the order of the runs, so those of each run are
-kept. The bytes are a safetensors file, which holds nothing but numbers and text: figures of runs, and the counts of
-histograms, as arrays, the rest as JSON. Bytes may come from a folder that anyone may have written: what is read has the
-types, shapes and bounds of what a run makes.
+Counts and histograms merge in any order. Sums and averages depend on the order of the runs, so they are kept per run.
+The format is safetensors, which contains only numbers and text: figures of runs and counts of histograms are arrays,
+the rest is JSON. Bytes may come from an untrusted folder, so types, shapes and bounds are checked.
 """
 
 import json
@@ -27,13 +26,13 @@ from qmlir.text.data import parse_data
 
 @dataclass(frozen=True)
 class ProfilePart:
-    """The ranges and sums of some runs, in their order, and the statistics of all of them, without sums, by key."""
+    """The ranges and sums of some runs, in order, and the merged statistics of all these runs (without sums) by key."""
 
     runs: Sequence[RunFigures]
     statistics: Mapping[str, Statistics]
 
     def to_bytes(self) -> bytes:
-        """Everything, exactly."""
+        """Serializes the part without loss."""
         arrays: dict[str, Array] = {}
         keys: list[list[str]] = []
         for number, (names, group) in enumerate(groupby(self.runs, lambda each: tuple(each.keys))):
@@ -49,7 +48,7 @@ class ProfilePart:
 
     @staticmethod
     def from_bytes(content: bytes) -> "ProfilePart":
-        """What `to_bytes` made. Raises `DiagnosticError` for anything else."""
+        """Deserializes the result of `to_bytes`. Raises `DiagnosticError` for any other bytes."""
         try:
             arrays = load(content)
             told = parse_data(arrays["told"].tobytes(), "it", allow_nonfinite=True).value
@@ -70,7 +69,7 @@ class ProfilePart:
         return ProfilePart(runs, statistics)
 
     def is_of(self, keys: Collection[str], firsts: Sequence[int], bins: int) -> bool:
-        """Whether it may be of runs with these first samples, of a module with these keys."""
+        """Returns True if this part matches runs with these first samples, keys of the module and number of bins."""
         seen = {key for each in self.runs for key, runs in zip(each.keys, each.seen, strict=True) if _is_seen(runs)}
         return (
             [first for each in self.runs for first in each.firsts] == list(firsts)

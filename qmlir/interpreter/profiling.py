@@ -1,8 +1,8 @@
-"""A run for a profile: samples go through a module with observers; statistics of each key come out.
+"""Profiling: runs a module with observers on samples, and collects statistics for each key.
 
-In the interpreter samples go one by one where the batch size is open, since the products of a larger batch are rounded
-otherwise. A faster machine may take some at once, as many as the model says, and tasks for other workers never cut
-such a group. So a profile depends on its samples alone, not on how they are divided among processes or workers.
+The interpreter runs samples one by one if the batch size is dynamic, since rounding in matmuls depends on the batch. A
+faster machine may run a group of samples at once; the size of the group depends on the model, and tasks for workers
+never split a group. A profile therefore depends only on its samples, not on how processes or workers share them.
 """
 
 import math
@@ -33,15 +33,15 @@ BATCH = 32
 """The default number of samples in one work item of a process."""
 
 _TASK_BYTES, _TASK_SAMPLES = 1 << 22, 256
-"""The most that a task of other workers has, unless one run is more."""
+"""The largest task for a worker in bytes and in samples, unless a single run is larger."""
 
 _AHEAD = 2
-"""Pieces of runs for each thread: one in progress, and one waiting."""
+"""The number of chunks of runs per thread: one in progress and one waiting."""
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a profile is taken. `momentum` is that of the moving averages, `bins` bounds histograms."""
+    """Options of a profile. `momentum` is that of moving averages; `bins` is the largest number of histogram bins."""
 
     function: str = "main"
     bins: int = BINS
@@ -49,19 +49,19 @@ class RunOptions:
 
 
 class Machine(Protocol):
-    """Runs a module with observers, and keeps the statistics of what they observe."""
+    """Runs a module with observers and keeps the statistics of observed values."""
 
     @property
     def at_once(self) -> int:
-        """How many runs it likes to be given at once, at most."""
+        """The largest number of runs that should be passed at once."""
         ...
 
     def run(self, runs: Sequence[Run]) -> RunFigures:
-        """Run for each. Raises `DiagnosticError` where that fails, and where a value is not a number."""
+        """Executes the runs. Raises `DiagnosticError` if one fails or a value is NaN."""
         ...
 
     def taken(self) -> dict[str, Statistics]:
-        """The statistics of each key that was observed since the last call."""
+        """Returns and resets the statistics of each key observed since the last call."""
         ...
 
 
@@ -76,11 +76,11 @@ class Interpreted:
         self.function = options.function
 
     def taken(self) -> dict[str, Statistics]:
-        """What the observers have observed."""
+        """Returns and resets the statistics of the observers."""
         return self.recorder.taken()
 
     def run(self, runs: Sequence[Run]) -> RunFigures:
-        """Run once for one, and record what is observed."""
+        """Executes a single run and records its observed values."""
         (run,) = runs
         self.recorder.begin([run.first], run.samples)
         self.interpreter.call(self.function, run.arguments)
@@ -88,7 +88,7 @@ class Interpreted:
 
 
 def _pieces(runs: Iterable[Run], size: int) -> Iterator[list[Run]]:
-    """Runs in lists of so many; the last one may be shorter."""
+    """Splits runs into lists of `size`; the last one may be shorter."""
     runs = iter(runs)
     while piece := list(islice(runs, size)):
         yield piece
@@ -106,7 +106,7 @@ def _run_here(machine: Machine, runs: Iterable[Run], totals: Totals) -> Iterator
 
 
 def _run_in_threads(machines: Sequence[Machine], runs: Iterable[Run], totals: Totals) -> Iterator[int]:
-    """Runs divided among machines, each in a thread of its own; few are read ahead."""
+    """Distributes runs over machines, each in its own thread, reading only a few runs ahead."""
     free = SimpleQueue[Machine]()
     for each in machines:
         free.put(each)
@@ -138,34 +138,37 @@ def _run_in_threads(machines: Sequence[Machine], runs: Iterable[Run], totals: To
 
 @dataclass(frozen=True)
 class Way:
-    """How a module may be run, and the seconds that it takes: `once`, and for `each` run."""
+    """An execution mode of a module with its estimated cost: seconds to prepare it (`once`) and for `each` run."""
 
     once: float
     each: float
     make: Callable[[], Callable[[], Machine] | None] | None = None
-    """What makes machines; `None`, which it tells, where the module has no such form. The interpreter has none."""
+    """Prepares the mode: returns a factory of machines, or `None` (with a message) if the module doesn't support it.
+
+    It is `None` for the interpreter.
+    """
 
 
 class Faster(Protocol):
-    """The ways to run a module that may take less time than the interpreter."""
+    """Provides execution modes of a module that may be faster than the interpreter."""
 
     def ways(self, module: ModuleOp, samples: Samples, options: RunOptions, run: Run) -> Sequence[Way]:
-        """All of them, the interpreter first; every run is about as large as `run`."""
+        """Returns all execution modes, the interpreter first. Every run is about as large as `run`."""
         ...
 
 
 @dataclass(frozen=True)
 class _Shared:
-    """What machines in other processes are made of."""
+    """The data from which other processes create machines."""
 
     module: ShippedModule
     options: RunOptions
     faster: Faster | None = None
     like: Run | None = None
-    """A run that all others are about as large as: the ways of `faster` depend on it."""
+    """A representative run, on which the execution modes of `faster` depend."""
 
     def maker(self, way: int) -> Callable[[], Machine] | None:
-        """What makes machines of that way; `None` where the module has no such form."""
+        """Returns the factory of machines for an execution mode, or `None` if the module doesn't support it."""
         module = self.module.module()
         if self.faster is None or self.like is None:
             return partial(Interpreted, module, self.options)
@@ -176,14 +179,14 @@ class _Shared:
 
 @dataclass(frozen=True)
 class _SharedWay:
-    """Machines of one way."""
+    """The data from which other processes create machines of one execution mode."""
 
     shared: _Shared
     way: int
 
 
 def _begin_choosing(shared: _Shared) -> Begun:
-    """Answers ways, the fastest first, with the first one that the module has, and how many runs it takes at once."""
+    """A job that answers execution modes, fastest first, with the first supported one and its group size."""
 
     def choose(ways: Sequence[int]) -> bytes:
         found = ((way, make) for way in ways if (make := shared.maker(way)) is not None)
@@ -194,7 +197,7 @@ def _begin_choosing(shared: _Shared) -> Begun:
 
 
 def _begin_profiling(made: _SharedWay) -> Begun:
-    """Answers runs with a part of the profile."""
+    """A job that answers runs with their part of the profile."""
     make = made.shared.maker(made.way)
     if make is None:
         raise text_error("a worker compiled the model differently from another one")
@@ -208,7 +211,7 @@ def _begin_profiling(made: _SharedWay) -> Begun:
 
 
 def _tasks(runs: Iterable[Run], at_once: int, samples: int | None) -> Iterator[list[Run]]:
-    """Runs in lists of about so many samples: so many times `at_once` that runs go together as they do in one list."""
+    """Splits runs into lists of about `samples` samples, each a multiple of `at_once` runs, so that groups stay whole."""
     runs = iter(runs)
     for head in runs:
         size = sum(each.nbytes for each in head.arguments)
@@ -218,7 +221,7 @@ def _tasks(runs: Iterable[Run], at_once: int, samples: int | None) -> Iterator[l
 
 
 def _is_profile(keys: frozenset[str], bins: int, runs: Sequence[Run], content: bytes) -> bool:
-    """Whether bytes may be the part of a profile that these runs have."""
+    """Returns True if bytes are a valid part of a profile for these runs."""
     try:
         part = ProfilePart.from_bytes(content)
     except DiagnosticError:
@@ -227,7 +230,7 @@ def _is_profile(keys: frozenset[str], bins: int, runs: Sequence[Run], content: b
 
 
 def _is_choice(ways: Sequence[int], content: bytes) -> bool:
-    """Whether bytes may choose one of the ways."""
+    """Returns True if bytes are a valid choice of one of these execution modes."""
     found = content.split()
     if len(found) != 2 or not all(len(each) < 9 and each.isdigit() for each in found):
         return False
@@ -237,7 +240,7 @@ def _is_choice(ways: Sequence[int], content: bytes) -> bool:
 def _run_by(
     workers: Workers, made: _SharedWay, keys: Iterable[str], tasks: Iterable[list[Run]], totals: Totals
 ) -> Iterator[int]:
-    """Runs divided among workers, whose parts, with statistics of `keys`, come in their order."""
+    """Distributes tasks over workers and adds their parts of the profile in the order of the tasks."""
     counts = deque[int]()
     fits = partial(_is_profile, frozenset(keys), made.shared.options.bins)
 
@@ -260,14 +263,14 @@ def _run_by(
 
 
 _READ_AHEAD = 1 << 26
-"""Bytes of samples that are read before it is decided what runs them, where it is not known how many there are."""
+"""If the number of samples is unknown, the bytes of samples that are read before an execution mode is chosen."""
 
 _MANY = 1 << 20
-"""Runs that are more than any choice depends on."""
+"""An upper bound on the number of runs that the choice of an execution mode depends on."""
 
 
 def _changes_at(ways: Sequence[Way]) -> int:
-    """The number of runs from which on one of `ways` stays the best."""
+    """Returns the number of runs above which the fastest of `ways` no longer changes."""
     pairs = ((one, other) for one in ways for other in ways if one.once < other.once and one.each > other.each)
     return min(max((math.ceil((b.once - a.once) / (a.each - b.each)) for a, b in pairs), default=1), _MANY)
 
@@ -275,7 +278,7 @@ def _changes_at(ways: Sequence[Way]) -> int:
 def _decided(
     runs: Iterable[Run], total: int | None, ways: Callable[[Run], Sequence[Way]]
 ) -> tuple[Iterable[Run], list[tuple[int, Way]]]:
-    """All of `runs`, and the ways to run so many with their numbers, the fastest first."""
+    """Returns all of `runs`, and the numbered execution modes sorted by their estimated time for these runs."""
     runs = iter(runs)
     head = list(islice(runs, 1))
     if not head:
@@ -295,7 +298,7 @@ def _run_on_this_machine(
     module: ModuleOp, runs: Iterable[Run], options: RunOptions, ways: Sequence[Way], processes: int, batch: int | None,
     totals: Totals,
 ) -> Iterator[int]:  # fmt: skip
-    """In this process, in threads of it where machines are compiled, or in others."""
+    """Runs in this process (in threads if machines are compiled) or in other processes on this machine."""
     machine: Callable[[], Machine] | None = None
     for way in ways:
         if way.make is None or (machine := way.make()) is not None:
@@ -319,7 +322,7 @@ def _run_elsewhere(
     workers: Workers, module: ModuleOp, runs: Iterable[Run], options: RunOptions, faster: Faster | None,
     ways: Sequence[int], batch: int | None, totals: Totals,
 ) -> Iterator[int]:  # fmt: skip
-    """By workers, one of whom finds the way to run that all of them take."""
+    """Runs on workers; one of them chooses the execution mode for all."""
     runs = iter(runs)
     head = list(islice(runs, 1))
     if not head:
@@ -334,7 +337,7 @@ def _run_elsewhere(
 def _noting(
     runs: Iterable[Run], chosen: Callable[[Iterable[Run]], Iterable[Run]], left: dict[int, Run]
 ) -> Iterator[Run]:
-    """The runs that are `chosen`; those that are not are `left`, by their first sample."""
+    """Yields the runs that are `chosen`; stores the others in `left` by their first sample."""
 
     def all_runs() -> Iterator[Run]:
         for run in runs:
@@ -363,13 +366,14 @@ def run_profile(
     faster: Faster | None = None,
     workers: Workers | None = None,
 ) -> Profile:
-    """The profile of `module`, which has observers, on the samples in `data`, or on those `chosen` (`qmlir.profile`).
+    """Profiles `module`, which has observers, on the samples in `data`, or on the `chosen` runs (`qmlir.profile`).
 
-    The interpreter runs the module, or what `faster` makes of it, in as many threads as there would be processes; or
-    `workers` do, to whom `faster` is sent.
-    Runs that are not chosen, such as those that judge a repair, are run for errors alone.
-    Raises `DiagnosticError`: for data that does not fit, for no data, and for values that are not finite, with key and
-    sample. A warning names the keys that no run reached, and those without elements in any sample.
+    The module runs in the interpreter in `processes` processes, in an execution mode of `faster` in that number of
+    threads, or on `workers`, which also receive `faster`. Runs that aren't chosen, such as those that evaluate accuracy
+    recovery, are only run to detect errors.
+
+    Raises `DiagnosticError` for data that doesn't match the inputs, for empty data, and, with key and sample, for
+    values that aren't finite. A warning names the keys that no run reached, and those without elements in any sample.
     """
     for name, number in (("batch size", batch_size), ("number of processes", processes)):
         if number is not None and number < 1:

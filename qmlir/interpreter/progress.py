@@ -1,9 +1,9 @@
-"""The progress of a long run: a bar with rate and remaining time on a terminal, a line every ten seconds elsewhere.
+"""Progress of long runs: a bar with rate and remaining time on a terminal, or a line every ten seconds elsewhere.
 
     with bar("profiling", 512, session.progress) as advance:
         advance(32)
 
-Everything that takes `progress: IO[str] | None` hands it to `bar`. rich is loaded only for a terminal.
+Functions with a parameter `progress: IO[str] | None` pass it to `bar`. rich is imported only for a terminal.
 """
 
 import time
@@ -15,14 +15,14 @@ from qmlir import interpreter
 
 
 class Advance(Protocol):
-    """Told how far a run has come."""
+    """A callback that reports progress."""
 
     def __call__(self, done: int = 1, /) -> None:
-        """So many more were done."""
+        """Reports that `done` more items are finished."""
         ...
 
     def at(self, done: int, total: int, doing: str) -> None:
-        """So many of `total` are done, and now comes what `doing` names."""
+        """Reports that `done` of `total` items are finished, and that the run is now `doing` something."""
         ...
 
 
@@ -37,23 +37,24 @@ class _Silent:
 
 
 SECONDS = 10.0
-"""The time between two lines of a run that no terminal shows."""
+"""The time in seconds between two progress lines if the stream is not a terminal."""
 
 
 FIRST_CALL_SECONDS = 2.0
-"""After so many seconds of compiling in a call of a program, a warning says what takes the time."""
+"""The seconds of compilation in a program call after which a warning explains the delay."""
 
 
 def is_slow(started: float) -> bool:
-    """Return `True` if a call that began to compile at `started` (of the monotonic clock) has to say so."""
+    """Returns True if a call that began to compile at `started` (monotonic clock) has to warn about the delay."""
     return time.monotonic() - started > FIRST_CALL_SECONDS
 
 
 class _Lines:
-    """An `Advance` that writes a line now and then, for logs and pipes.
+    """An `Advance` that writes a line every `SECONDS` seconds, for logs and pipes.
 
-    The time left is by the rate since the line before, at first since the first step, which may compile. None is shown
-    while the rate is unknown, and no total that turns out to be too small: some data tell only about how many they are.
+    The remaining time follows from the rate since the previous line, at first since the end of the first step, which
+    may compile. It is omitted while the rate is unknown. The total is omitted if it turns out to be too small: some data
+    only estimate their size.
     """
 
     def __init__(self, what: str, total: int | None, stream: IO[str], clock: Callable[[], float]) -> None:
@@ -61,7 +62,7 @@ class _Lines:
         self._done = 0
         self._begun = self._told = clock()
         self._before: tuple[float, int] | None = None
-        """When the rate is counted from, and how much was done then."""
+        """The time from which the rate is measured, and the number of items finished at that time."""
 
     def __call__(self, done: int = 1, /) -> None:
         self._done += done
@@ -92,7 +93,7 @@ class _Lines:
 
 
 def time_text(seconds: float) -> str:
-    """`42 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Formats a duration, such as `42 s`, `3 min 20 s` or `2 h 5 min`."""
     minutes, rest = divmod(round(seconds), 60)
     if minutes >= 60:
         return f"{minutes // 60} h {minutes % 60} min"
@@ -103,10 +104,10 @@ def time_text(seconds: float) -> str:
 def bar(
     what: str, total: int | None, stream: IO[str] | None, clock: Callable[[], float] = time.monotonic
 ) -> Generator[Advance]:
-    """A bar on `stream` inside the `with` block, where that is a terminal; it goes when the block ends.
+    """Shows a progress bar on `stream`, if it is a terminal, until the `with` block ends.
 
-    Any other stream gets a line every ten seconds. `total` is the amount of work, `None` if it is unknown: then the bar
-    appears with the first finished item.
+    Any other stream gets a line every ten seconds. `total` is the number of items, or `None` if it is unknown; then the
+    bar appears with the first finished item.
     """
     if stream is None:
         yield _Silent()

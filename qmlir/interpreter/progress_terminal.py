@@ -1,4 +1,4 @@
-"""The bar of a long run as a terminal shows it: done of all, rate, time taken and time left."""
+"""The progress bar on a terminal: finished and total items, rate, elapsed and remaining time."""
 
 from types import TracebackType
 from typing import IO
@@ -18,28 +18,28 @@ from rich.text import Text
 
 
 class RateColumn(ProgressColumn):
-    """How many are done in a second, or how many seconds one takes."""
+    """A column with the items per second, or the seconds per item."""
 
     def render(self, task: Task) -> Text:
         return Text(rate_text(task.finished_speed or task.speed), style="progress.data.speed")
 
 
 def rate_text(speed: float | None) -> str:
-    """`12.3/s`, or `4.0 s each` below one per second; empty while unknown."""
+    """Formats a rate, such as `12.3/s`, or `4.0 s each` below one item per second; empty if unknown."""
     if not speed:
         return ""
     return f"{speed:.1f}/s" if speed >= 1 else f"{1 / speed:.1f} s each"
 
 
 class TerminalBar:
-    """An `Advance` that draws; a context manager that takes away what it has drawn."""
+    """An `Advance` that draws a bar; a context manager that removes the bar at the end."""
 
     def __init__(self, what: str, total: int | None, stream: IO[str]) -> None:
         columns = (
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), RateColumn(), TimeElapsedColumn(),
             TimeRemainingColumn(), TextColumn("{task.fields[doing]}"),
         )  # fmt: skip
-        # Output of others stays theirs: rich would put it above the bar, on the bar's stream.
+        # Other output isn't redirected: rich would print it above the bar, to the stream of the bar.
         self._progress = Progress(
             *columns, console=Console(file=stream), transient=True, redirect_stdout=False, redirect_stderr=False
         )
@@ -59,11 +59,11 @@ class TerminalBar:
         self._progress.start()
         self._progress.advance(self._task, done)
         self._done += done
-        if self._total is not None and self._done > self._total:  # the data told only about how many there are
+        if self._total is not None and self._done > self._total:  # the total was only an estimate
             self._total = None
             self._progress.update(self._task, total=None)
 
     def at(self, done: int, total: int, doing: str) -> None:
-        """So many of `total` are done, and now comes what `doing` names."""
+        """Reports that `done` of `total` items are finished, and that the run is now `doing` something."""
         self._progress.start()
         self._progress.update(self._task, completed=done, total=total, doing=doing)

@@ -1,8 +1,9 @@
-"""Random inputs for a function, from a seed: numbers over the whole range of each type, its ends and zero among them.
+"""Random inputs for a function, from a seed: numbers over the range of each type, including its ends and zero.
 
-A function comes in; out come arrays by the names of its inputs. An input has the numbers that its type allows: those of
-the storage of a quantized one, those of the range of a profiled one, indices that exist where it is used as indices.
-A draw spreads them over the range, or takes only numbers where faults hide: ends, and zeros of both signs.
+`random_inputs` returns arrays by the names of the inputs. Elements are in the range that the type allows: that of the
+storage type for a quantized input, the calibrated range for a profiled one, and valid indices for an input used as
+indices. A draw either spreads elements over the range, or uses only numbers that often expose bugs: range ends and
+zeros of both signs.
 """
 
 import zlib
@@ -25,31 +26,31 @@ from qmlir.ir.interfaces import Container, HeldElement, Quantizable
 from qmlir.ir.signature import Port, inputs_of
 
 EXTREMES = 0.2
-"""The part of the elements of an input that are ends of its range, or zero."""
+"""The fraction of the elements of an input that are range ends or zero."""
 
 _PLAIN_FLOATS = (-64.0, 64.0, 0.0, -0.0, 1.0, -1.0, 1e-30)
-"""What stands among the normally distributed floats of an input of which no range is known."""
+"""Special values among the normally distributed floats of an input without a known range."""
 
 _ACCUMULATED = 1 << 24
-"""What sums of products mostly are: integers of 32 bits lie within this and its negative, but for the ends."""
+"""The magnitude of typical accumulators: 32-bit integers are drawn within this bound, except for range ends."""
 
 
 class Draw(StrEnum):
-    """Which numbers of its range an input has, in words of an error."""
+    """The kind of numbers in an input; the values are texts for messages."""
 
     SPREAD = "numbers over the range, ends and zeros among them"
     ENDS = "ends of the range and zeros"
 
 
 _PARTS = 3
-"""How many values a container of any number has."""
+"""The number of values in a container of unknown length."""
 
 _OPEN_SIZE = 2
-"""The value of every unknown size without a name; named sizes begin after it and all differ."""
+"""The size of every unnamed dynamic dimension; named ones get larger sizes, all different."""
 
 
 def _spread(random: np.random.Generator, shape: Sequence[int], values: Array, ends: Sequence[Any]) -> Array:
-    """`values`, some of them replaced by `ends`: where there are two elements or more, by the first two at least."""
+    """Replaces some of `values` by `ends`: by the first two at least, if there are two elements or more."""
     count = max(round(EXTREMES * values.size), 2)
     flat = np.asarray(values).reshape(-1).copy()
     if values.size >= 2:
@@ -60,7 +61,7 @@ def _spread(random: np.random.Generator, shape: Sequence[int], values: Array, en
 def _drawn(
     random: np.random.Generator, draw: Draw, values: Array, ends: Sequence[Any], zeros: Sequence[Any] = ()
 ) -> Array:
-    """`values`, the `ends` among them; or nothing but `ends` and, as often, `zeros`, where the type has any."""
+    """Returns `values` with some `ends` among them or, for other draws, half `ends` and half `zeros`, if any."""
     if draw is Draw.SPREAD:
         return _spread(random, values.shape, values, ends)
     at_ends, at_zeros = (random.choice(np.asarray(each, values.dtype), values.shape) for each in (ends, zeros or ends))
@@ -83,7 +84,7 @@ def _integers(
 
 
 def _smallest_indexed(argument: SSAValue) -> int | None:
-    """The smallest size of what `argument` is indices or sizes of; `None` where it is used as a number."""
+    """Returns the smallest size that `argument` indexes, or `None` if it isn't used as indices."""
     smallest: int | None = None
     for use in argument.uses:
         op = use.operation
@@ -97,7 +98,7 @@ def _smallest_indexed(argument: SSAValue) -> int | None:
 
 
 def _shape_and_element(type_: Attribute) -> tuple[tuple[int, ...], Attribute | None]:
-    """The shape and element of a tensor or memory, no element for what is neither."""
+    """Returns the shape and element type of a tensor or memref; `((), None)` for any other type."""
     if not isinstance(type_, TensorType | MemRefType):
         return (), None
     shaped = cast(TensorType[Attribute] | MemRefType[Attribute], type_)
@@ -111,7 +112,7 @@ def random_array(
     indices: int | None,
     draw: Draw = Draw.SPREAD,
 ) -> Array:
-    """An array of `shape` over the range of an element type; `indices` is how many things an index may name."""
+    """Returns an array of `shape` over the range of an element type; `indices` bounds elements used as indices."""
     dtype = value_dtype(element)
     match element:
         case StoredType():
@@ -142,10 +143,9 @@ def random_array(
 def random_inputs(
     function: FuncOp, seed: int = 0, given: Mapping[str, Any] | None = None, draw: Draw = Draw.SPREAD
 ) -> dict[str, Any]:
-    """Arrays for the inputs of `function`, by name; those of `given` are taken as they are.
+    """Returns random arrays for the inputs of `function` by name; inputs in `given` are used unchanged.
 
-    An unknown size is small: the same everywhere under one name, and one more for each name. Raises `DiagnosticError`
-    for an input that is not a tensor.
+    Dynamic dimensions get small sizes, one for each name. Raises `DiagnosticError` for an input that isn't a tensor.
     """
     sizes: dict[str, int] = {}
     found: dict[str, Any] = {}
@@ -162,7 +162,7 @@ def random_inputs(
 def _random_value(
     function: FuncOp, port: Port, random: np.random.Generator, indices: int | None, draw: Draw, sizes: dict[str, int]
 ) -> Any:
-    """A value of the type of `port`; of a container, a list of them."""
+    """Returns a random value of the type of `port`; for a container, a list of values."""
     if isinstance(port.type, Container):
         count = _PARTS if port.type.count is None else port.type.count
         parts = [Port(f"{port.name}[{place}]", port.type.part(place)) for place in range(count)]
@@ -172,7 +172,7 @@ def _random_value(
         raise op_error(function, f"cannot generate random values for input '{port.name}' of type {port.type}")
     shape = [_size(port, axis, size, sizes) for axis, size in enumerate(sizes_of)]
     with about(function):
-        check_size(shape, np.dtype(np.int64))  # as which numbers are drawn
+        check_size(shape, np.dtype(np.int64))  # numbers are drawn as i64
     return random_array(random, element, shape, indices, draw)
 
 

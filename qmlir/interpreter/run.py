@@ -1,7 +1,7 @@
-"""Running one function on a user's arrays: inputs by name, checked; outputs by name.
+"""Runs one function on a user's arrays: checks inputs by name and returns outputs by name.
 
-A caller sees the same function at every level. Memory for results is made here and given back as outputs, inputs cannot
-be written, and integers that had no sign in the model (`nn.element = ui8`) come and go as such.
+A caller sees the same interface at every level. Memory for results is allocated here and returned as outputs, inputs
+are read-only, and integers that are unsigned in the model (`nn.element = ui8`) are unsigned for the caller.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from qmlir.specialization.inputs import check_known_inputs, check_shape, checked
 
 
 def _given(function: FuncOp, port: Port, value: Any, sizes: dict[str, int]) -> Any:
-    """`value` as the type of `port` has it: an array, or a tuple for a container."""
+    """Returns `value` as a value of the type of `port`: an array, or a tuple for a container."""
     if not isinstance(port.type, Container):
         return _checked(function, port, value, sizes)
     if not isinstance(value, Sequence):
@@ -38,7 +38,7 @@ def _given(function: FuncOp, port: Port, value: Any, sizes: dict[str, int]) -> A
 
 
 def _checked(function: FuncOp, port: Port, value: Any, sizes: dict[str, int]) -> Array:
-    """`value` as an array of the type of `port`; `sizes` collects the sizes that have names."""
+    """Returns `value` as an array of the type of `port`. `sizes` collects the sizes of named dimensions."""
     seen = port.of_caller()
     type_ = ranked_tensor(seen.type) or unranked_tensor(seen.type)
     if type_ is not None and isinstance(type_.get_element_type(), StringType):
@@ -64,7 +64,7 @@ def _checked_text(function: FuncOp, port: Port, value: Any) -> Array:
 
 
 def _memory(function: FuncOp, port: Port) -> Array:
-    """Uninitialized memory for an output."""
+    """Allocates uninitialized memory for an output."""
     found: Attribute = port.type
     if not isinstance(found, MemRefType):
         raise op_error(function, f"output '{port.name}' must be a memref, but got type {found}")
@@ -74,14 +74,14 @@ def _memory(function: FuncOp, port: Port) -> Array:
 
 
 def _read_only(array: Array) -> Array:
-    """An input that is memory, so that writing it is an error."""
+    """Returns a read-only view of an input in memory, so that writing it is an error."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def _returned(port: Port, value: Any) -> Any:
-    """`value` as a user expects it: inside a run, i1 is held as integers."""
+    """Converts an output for the user; inside a run, i1 is stored as integers."""
     if isinstance(port.type, Container):
         return [_returned(Port(port.name, port.type.part(place)), each) for place, each in enumerate(value)]
     seen = port.of_caller().type
@@ -112,12 +112,12 @@ def interpret(
     function: str = "main",
     listeners: Sequence[Listener] = (),
 ) -> dict[str, Array]:
-    """The outputs of a function by name, computed by the reference interpreter.
+    """Runs a function in the reference interpreter and returns its outputs by name.
 
-    `inputs` are arrays by name, or in the order of the arguments: stored integers for a quantized input, strings of
-    Python for one of text, a list of arrays for a sequence. Each must have the NumPy type and the shape of its
-    argument. Raises `DiagnosticError` for inputs that do not fit, and for an operation that cannot be computed.
-    An output that is a sequence is a list of arrays too.
+    `inputs` are arrays by name or in the order of the arguments: stored integers for a quantized input, Python strings
+    for a text input, a list of arrays for a sequence. Each must have the NumPy type and the shape of its argument. An
+    output that is a sequence is a list of arrays. Raises `DiagnosticError` for inputs that don't match, and for an
+    operation that can't be computed.
     """
     interpreter = Interpreter(module, listeners)
     called = interpreter.function(function)

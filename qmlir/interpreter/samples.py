@@ -1,8 +1,8 @@
-"""Samples for a function: what a user has, as the arguments of one run after the other.
+"""Converts a user's data to the arguments of successive runs of a function.
 
-Data is a file or a folder of arrays, arrays with a leading axis of samples, or anything that gives one item after the
-other. It is cut into single samples and put together again in the batches that the function takes: those of its type,
-or one sample at a time where its batch size is open. Nothing is read before it is needed.
+Data is a file or a folder of arrays, arrays with a leading sample axis, or an iterable of items. It is split into
+single samples, which are combined into batches of the size in the function's type, or passed one at a time if the batch size
+is dynamic. Data is read lazily.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,13 +26,13 @@ from qmlir.text.tables import counted
 
 
 def left_out(name: str) -> str:
-    """What is said of an array that is no input."""
+    """Returns the message about an array in the data that is not an input of the model."""
     return f"ignoring array '{name}' in the data: the model has no such input"
 
 
 @dataclass(frozen=True)
 class Run:
-    """The arguments of one run, and the samples that they are of, counted from 0."""
+    """The arguments of one run, the index of its first sample (from 0), and its number of samples."""
 
     first: int
     samples: int
@@ -41,16 +41,16 @@ class Run:
 
 @dataclass
 class Samples:
-    """The runs that `data` gives for `function`."""
+    """An iterable of the runs of `function` on `data`."""
 
     function: FuncOp
     data: Data
     inputs: list[SampledInput] = field(init=False)
     total: int | None = field(init=False, default=None)
-    """About how many samples there are, where that is known before they are read: a last batch may be smaller."""
+    """The approximate number of samples if known before reading; a last batch may be smaller."""
 
     exact: int | None = field(init=False, default=None)
-    """How many samples there are, where the data says it."""
+    """The exact number of samples if the data tells it."""
 
     def __post_init__(self) -> None:
         self.inputs = [input_of(self.function, port) for port in inputs_of(self.function)]
@@ -90,7 +90,7 @@ class Samples:
         emit(Diagnostic(Severity.WARNING, f"{message} at a time"))
 
     def _batch_size(self) -> int:
-        """The samples of one run: as many as the types say, one where they leave it open."""
+        """Returns the number of samples per run: the batch size of the types, or 1 if it is dynamic."""
         sizes = {each.shape[each.axis] for each in self.inputs if each.axis is not None} - {DYNAMIC_INDEX}
         if len(sizes) > 1:
             raise op_error(
@@ -101,7 +101,7 @@ class Samples:
         return sizes.pop() if sizes else 1
 
     def _samples_in(self, item: Any) -> Iterator[tuple[Array, ...]]:
-        """The samples of one item, each with a value for every input."""
+        """Yields the samples of one item, each with a value for every input."""
         parts = [each.samples_in(value) for each, value in zip(self.inputs, self._in_order(item), strict=True)]
         counts = {len(part) for each, part in zip(self.inputs, parts, strict=True) if each.axis is not None} or {1}
         if len(counts) > 1:
@@ -114,7 +114,7 @@ class Samples:
             yield tuple(part[place] if len(part) == count else part[0] for part in parts)
 
     def _in_order(self, item: Any) -> list[Any]:
-        """What an item gives for each input: labels and what else is none are left out, and told."""
+        """Returns the values of an item in the order of the inputs. Reports labels and other arrays that it ignores."""
         if isinstance(item, ImageFile):
             raise text_error(
                 f"cannot convert image '{item.path}' to a model input without a preprocessing function; help: pass "
@@ -127,7 +127,7 @@ class Samples:
         elif isinstance(item, str) or not isinstance(item, Sequence):
             raise op_error(self.function, f"expected arrays as data, but got an item of type {type(item).__name__}")
         values, count = list(cast(Sequence[Any], item)), len(self.inputs)
-        if values and isinstance(values[0], Mapping) and len(values) <= 2:  # arrays by name, and labels beside them
+        if values and isinstance(values[0], Mapping) and len(values) <= 2:  # arrays by name, possibly with labels
             self._tell_labels(len(values) == 2)
             return self._by_name(cast(Mapping[str, Any], values[0]))
         if len(values) == 2 and count > 1 and isinstance(values[0], tuple | list):
@@ -137,7 +137,7 @@ class Samples:
             self._tell_labels(True)
             values.pop()
         elif count == 1 and len(values) > 1 and not any(map(is_array, values)):
-            values = [values]  # numbers of Python
+            values = [values]  # a list of Python numbers
         if len(values) != count:
             raise op_error(
                 self.function, f"takes {counted(count, 'input')} ({self._described()}), but got {len(values)}"
@@ -171,7 +171,7 @@ class Samples:
         return ", ".join(each.described for each in self.inputs)
 
     def _open(self) -> Iterator[Any]:
-        """The items of the data. What has a leading axis of samples gives an item for each."""
+        """Returns the items of the data. An array with a leading sample axis is split into items."""
         if (columns := self._columns()) is not None:
             return self._stacked(columns)
         found = opened(self.data)
@@ -183,7 +183,7 @@ class Samples:
         return self._stacked(self._by_name(arrays))
 
     def _columns(self) -> list[ArchiveRows] | None:
-        """The arrays in `data`, one for each input and perhaps one of labels, where each has an axis of samples."""
+        """Returns the arrays in `data` (one per input, possibly one of labels) if each has a sample axis, or `None`."""
         data, count = self.data, len(self.inputs)
         if not isinstance(data, tuple | list) or len(data) not in (count, count + 1) or not all(map(is_array, data)):
             return None
@@ -193,13 +193,13 @@ class Samples:
             return None
         if len(arrays) == count:
             return None if count == 1 else list(arrays)
-        if count == 1 and self.inputs[0].may_be(arrays[-1].shape):  # one more item
+        if count == 1 and self.inputs[0].may_be(arrays[-1].shape):  # the last array is an item, not labels
             return None
         self._tell_labels(True)
         return list(arrays[:-1])
 
     def _counted(self, found: Opened) -> Iterator[Any]:
-        """The items of `found`, the first of which tells how many samples there may be in all."""
+        """Returns the items of `found`. The samples in the first one give an estimate of the total."""
         self.total = self.exact = found.samples
         if found.samples is not None or found.count is None:
             return found.items
@@ -220,7 +220,7 @@ class Samples:
             count = each.take_rows(rows.shape[1:])
             if count is None:
                 if len(in_order) == 1 and shapes_agree(each.shape, rows.shape):
-                    return iter([[whole(rows)]])  # the batch is not the leading axis: one item
+                    return iter([[whole(rows)]])  # the batch is not the leading axis: the array is one item
                 raise each.refuse(rows.shape, is_row=True)
             in_a_row = max(in_a_row, count)
         (size,) = sizes

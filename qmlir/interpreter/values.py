@@ -1,4 +1,4 @@
-"""Values of a run and their types: which NumPy type holds an element type, and whether a value is of its type."""
+"""Values of a run: the NumPy type of each element type, and checks of values against types."""
 
 import math
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _Value = TypeVar("_Value")
 
 
 def value_dtype(element: Attribute) -> np.dtype[Any] | None:
-    """The NumPy type that holds values of an element type: stored integers for a quantized one, Python's strings."""
+    """Returns the NumPy type of an element type: that of stored integers for a quantized type, `object` for strings."""
     if isinstance(element, StoredType | UniformFloatType):
         return storage_dtype(element)
     if isinstance(element, HeldElement):
@@ -35,14 +35,14 @@ def value_dtype(element: Attribute) -> np.dtype[Any] | None:
 
 
 def check_size(shape: Sequence[int], dtype: np.dtype[Any] | None) -> None:
-    """Raise `InterpretationError` where an array of this static shape is larger than a value may be."""
+    """Raises `InterpretationError` if an array of this static shape exceeds the largest size of a value."""
     size = math.prod(shape) * (dtype.itemsize if dtype is not None else 1)
     if size > budget("value-bytes"):
         raise InterpretationError(f"the size in bytes of a value of shape {list(shape)} is {over('value-bytes', size)}")
 
 
 def check_result(type_: Attribute) -> None:
-    """Raise `InterpretationError` where a value of a type of static shape is larger than a value may be."""
+    """Raises `InterpretationError` if a value of this static type exceeds the largest size of a value."""
     if isinstance(type_, TensorType | MemRefType):
         shaped = cast(TensorType[Attribute] | MemRefType[Attribute], type_)
         if shaped.has_static_shape():
@@ -50,14 +50,14 @@ def check_result(type_: Attribute) -> None:
 
 
 def parts_of(type_: Container, values: Sequence[_Value]) -> Sequence[_Value]:
-    """`values`. Raises `InterpretationError` where a value of `type_` has another number of parts."""
+    """Returns `values`. Raises `InterpretationError` if their number isn't that of the parts of `type_`."""
     if type_.count not in (None, len(values)):
         raise InterpretationError(f"a value of type {type_} must have {type_.count} parts, but got {len(values)}")
     return values
 
 
 def check_value(value: Any, type_: Attribute) -> None:
-    """Raise `InterpretationError` where an array, or one in a sequence, does not have the type `type_`."""
+    """Raises `InterpretationError` if a value, or a part of a container, doesn't have the type `type_`."""
     if isinstance(type_, Container):
         if not isinstance(value, tuple):
             raise InterpretationError(
@@ -74,7 +74,7 @@ def check_value(value: Any, type_: Attribute) -> None:
         held = "" if dtype is None else f" of {dtype}"
         raise InterpretationError(f"a value of type {type_} must be an array{held}, but got {type(value).__name__}")
     array = cast(Array, value)
-    if dtype is not None and array.dtype != dtype:  # an element type of a package is held as the package likes
+    if dtype is not None and array.dtype != dtype:  # packages choose the NumPy type of their own element types
         raise InterpretationError(f"a value of type {type_} must be an array of {dtype}, but got {array.dtype}")
     ranked = ranked_tensor(type_)
     if ranked is not None and not shapes_agree(ranked.get_shape(), array.shape):

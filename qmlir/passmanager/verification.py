@@ -120,7 +120,8 @@ class Executor(Protocol):
 class VerifyExecution(Instrumentation):
     """Runs the whole module before and after each pass, and names the first pass that changes a result.
 
-    Each pass declares how closely it preserves results (`qmlir.ir.passes`); nothing is compared after a pass that declares `MEANING`.
+    Each pass declares how closely it preserves results (`qmlir.ir.passes`). Nothing is compared after a pass that
+    declares `MEANING`.
     """
 
     executor: Executor

@@ -1,8 +1,8 @@
 """The registry of everything that the tree and other packages contribute: rows of text, loaded on first use.
 
 A row is `name: "module:object"`. `tree.py` contains the rows of the tree, `contribution.py` defines the parts that a
-package can add, and `package.py` finds packages by their entry points. The first owner of a name keeps it: the tree, then
-xDSL, then packages in alphabetical order. A later row with the same name is ignored with a warning.
+package can add, and `package.py` finds packages by their entry points. The first owner of a name keeps it: the tree,
+then xDSL, then packages in alphabetical order. A later row with the same name is ignored with a warning.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """The evaluators of `arith`: integers modulo 2^N for every N, floats rounded at each step, scalars or whole arrays.
 
-A family of operations is a table from operation class to a function; one more operation is one more line. Poison and
-undefined results of upstream are errors that name the value.
+Each family of operations is a table from operation class to function. Poison and undefined results in MLIR are errors
+that name the value.
 """
 
 import operator
@@ -37,13 +37,13 @@ from qmlir.text.elements import dense_array
 Function = Callable[..., Any]
 Reading = Callable[[Any, Attribute], Any]
 
-# Typed loosely by their stubs, and used on values of any kind.
+# Aliases of type `Any`, because these are used on values of any kind.
 _python: Any = operator
 _where: Any = np.where
 
 
 def elementwise(function: Function) -> Evaluator:
-    """The evaluator of an operation that computes `function(element type, *operands)` for each element."""
+    """Returns the evaluator of an operation that computes `function(element type, *operands)` for each element."""
 
     def evaluator(op: Operation, *values: Any) -> tuple[Any]:
         return (like_operands(function(get_element_type_or_self(op.operands[0].type), *values), values),)
@@ -52,14 +52,14 @@ def elementwise(function: Function) -> Evaluator:
 
 
 def like_operands(result: Any, values: tuple[Any, ...]) -> Any:
-    """`result` as an array where an operand is one, as a scalar otherwise: NumPy mixes them up at rank 0."""
+    """Returns `result` as an array if an operand is one, else as a scalar. NumPy confuses the two at rank 0."""
     if any(is_array(value) for value in values):
         return np.asarray(result)
     return result[()] if is_array(result) else result
 
 
 def has_any(condition: Any) -> bool:
-    """Whether a condition on one element, or on some element of an array, holds."""
+    """Returns True if a condition holds for a scalar, or for any element of an array."""
     return condition if isinstance(condition, bool) else bool(np.any(condition))
 
 
@@ -109,7 +109,7 @@ def _larger(a: Any, b: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Integer:
-    """A function of two integers that are read as signed or unsigned numbers, and on what it is defined."""
+    """A function of two integers, the signedness in which it reads them, and a check of its domain."""
 
     reading: Reading
     function: Function
@@ -147,7 +147,7 @@ _INTEGERS: dict[type[Operation], Function] = {
 
 
 def _truth(condition: Any) -> Any:
-    """A condition as values of i1."""
+    """Returns a condition as i1 values."""
     return np.asarray(condition).astype(np.int8)[()]
 
 
@@ -161,7 +161,7 @@ def _compare_integers(op: arith.CmpiOp, lhs: Any, rhs: Any) -> tuple[Any]:
 
 
 def exact(value: Any) -> Any:
-    """Integers that were read, as Python's own, which never overflow."""
+    """Converts integers to Python integers, which can't overflow."""
     return np.asarray(value, dtype=object) if is_array(value) else value
 
 
@@ -206,7 +206,7 @@ _FLOAT_FUNCTIONS: dict[type[Operation], Function] = {
 
 
 def of_floats(function: Function) -> Function:
-    """A function of floats, which carry their type along, as one of the element type and floats."""
+    """Wraps a function of floats to take an element type, which it ignores: NumPy floats carry their type."""
 
     def computed(element: Attribute, *values: Any) -> Any:
         return function(*values)
@@ -308,12 +308,12 @@ def _constant(op: arith.ConstantOp) -> tuple[Any]:
 
 
 def dense_value(value: Attribute, element: Attribute) -> Array:
-    """The elements of `dense<…>`. Raises `InterpretationError` for elements that are kept outside the module."""
+    """Returns the elements of `dense<…>`. Raises `InterpretationError` for elements stored outside the module."""
     dense = as_dense(value)
     if dense is None:
         raise InterpretationError("its value must be dense<…>, but got a resource")
     array = dense_array(dense)
-    # Padding bits and a true i1 come as the writer of the attribute had them.
+    # Padding bits, and the value of a true i1, depend on the writer of the attribute.
     return np.asarray(wrap(array, element)) if is_integer(element) else array
 
 
@@ -327,7 +327,7 @@ BINARY: dict[type[Operation], Function] = {
     **_INTEGERS,
     **{operation: of_floats(function) for operation, function in _FLOAT_FUNCTIONS.items()},
 }
-"""For each operation on elements of one type: `f(element type, *elements)`."""
+"""The function `f(element type, *elements)` of each operation on elements of one type."""
 
 EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
     **{operation: elementwise(function) for operation, function in BINARY.items()},

@@ -1,7 +1,7 @@
-"""Places in an array: elements and slices held against its shape, and the offsets, sizes and strides of operations.
+"""Bounds-checked indices and slices, and the offsets, sizes and strides of operations.
 
-`memref`, `tensor` and `vector` address their operands alike; NumPy itself would count negative indices from the end and
-cut slices short.
+`memref`, `tensor` and `vector` address their operands in the same way. NumPy's own indexing would count negative
+indices from the end and truncate slices.
 """
 
 import math
@@ -20,7 +20,7 @@ Place = tuple[int, ...]
 
 
 def check_place(array: Array, place: Sequence[Any], type_: Attribute) -> tuple[Any, ...]:
-    """`place` as indices of one element of `array`, a value of type `type_`; of many, where they are arrays."""
+    """Returns `place` as a checked index into `array`, a value of type `type_`; arrays index several elements."""
     indices = tuple(place)
     for index, size in zip(indices, array.shape, strict=True):
         if is_array(index):
@@ -35,20 +35,20 @@ def check_place(array: Array, place: Sequence[Any], type_: Attribute) -> tuple[A
 
 
 def checked_size(array: Array, axis: int, type_: Attribute) -> int:
-    """The size of `array` along `axis`."""
+    """Returns the size of `array` along `axis`. Raises `InterpretationError` if the axis is out of bounds."""
     if not 0 <= axis < array.ndim:
         raise InterpretationError(f"dimension {axis} is out of bounds of {type_} with rank {array.ndim}")
     return array.shape[axis]
 
 
 def mixed(static: DenseArrayBase[Any], dynamic: Sequence[int]) -> Place:
-    """The numbers of a list where `dynamic` gives those that the attribute leaves open."""
+    """Returns the numbers of a list in which `dynamic` replaces the dynamic entries of the attribute."""
     given = iter(dynamic)
     return tuple(next(given) if value == DYNAMIC_INDEX else value for value in integer_list(static))
 
 
 def dynamic_shape(shape: Sequence[int], sizes: Sequence[int]) -> Place:
-    """The shape of a type with its dynamic sizes given in order."""
+    """Returns a shape in which `sizes` replace the dynamic sizes, in order."""
     if shape.count(DYNAMIC_INDEX) != len(sizes):
         raise InterpretationError(
             f"expected one size per dynamic dimension ({shape.count(DYNAMIC_INDEX)}), but got {len(sizes)}"
@@ -61,7 +61,7 @@ def dynamic_shape(shape: Sequence[int], sizes: Sequence[int]) -> Place:
 
 
 def slices(array: Array, offsets: Place, sizes: Place, strides: Place, type_: Attribute) -> tuple[slice, ...]:
-    """The slices of `array` with these offsets, sizes and strides."""
+    """Returns the slices of `array` with these offsets, sizes and strides, checked against its shape."""
     for offset, size, stride, length in zip(offsets, sizes, strides, array.shape, strict=True):
         if stride <= 0 or size < 0:
             raise InterpretationError(
@@ -79,7 +79,7 @@ def slices(array: Array, offsets: Place, sizes: Place, strides: Place, type_: At
 
 
 def kept_axes(sizes: Place, reduced: Sequence[int]) -> tuple[Any, ...]:
-    """The index into a slice of `sizes` that drops the axes of size 1 which the shape `reduced` does not have."""
+    """Returns the index that drops the axes of size 1 of a slice that the shape `reduced` doesn't have."""
     wanted = list(reduced)
     excess = len(sizes) - len(wanted)
     index: list[Any] = []
@@ -95,16 +95,16 @@ def kept_axes(sizes: Place, reduced: Sequence[int]) -> tuple[Any, ...]:
             raise InterpretationError(f"sizes {list(sizes)} do not reduce to the shape {list(reduced)}")
     if wanted:
         raise InterpretationError(f"sizes {list(sizes)} do not reduce to the shape {list(reduced)}")
-    return (*index, ...)  # a view, even of one element
+    return (*index, ...)  # the ellipsis makes it a view, even for one element
 
 
 def collapsed_shape(shape: Sequence[int], reassociation: ArrayAttr[ArrayAttr[IntegerAttr]]) -> Place:
-    """The shape with the axes of each group joined."""
+    """Returns the shape with the axes of each group collapsed."""
     return tuple(math.prod(shape[axis.value.data] for axis in group) for group in reassociation)
 
 
 def check_shape(array: Array, shape: Sequence[int], type_: Attribute) -> Array:
-    """`array`, which must have the static sizes of `shape`, of the type `type_`."""
+    """Returns `array`. Raises `InterpretationError` if its shape doesn't match the static sizes in `shape`."""
     if len(shape) != array.ndim or any(a not in (b, DYNAMIC_INDEX) for a, b in zip(shape, array.shape, strict=True)):
         raise InterpretationError(f"shape {list(array.shape)} is incompatible with {type_}")
     return array

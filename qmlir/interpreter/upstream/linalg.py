@@ -1,8 +1,8 @@
-"""The evaluators of `linalg`: every structured operation by its indexing maps, its iterators and its body.
+"""The evaluators of `linalg`: structured operations are run by their indexing maps, iterators and bodies.
 
-The body runs for each point of the iteration space in the order of a loop nest. Where it is arithmetic on scalars only,
-and each point writes an element of its own, it runs on whole arrays over the parallel iterators: the same steps in the
-same order for each element, so the same results. A listener then sees arrays where the types say scalars.
+The body runs for each point of the iteration space, in the order of a loop nest. If it contains only scalar arithmetic
+and each point writes a different element, it runs on whole arrays over the parallel iterators. Each element is then
+computed by the same steps in the same order, so results are identical. A listener sees arrays instead of scalars.
 """
 
 import itertools
@@ -31,17 +31,17 @@ from qmlir.ir.builtin_types import integer_list, lies_outside
 from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable
 
 _ELEMENTWISE_DIALECTS = ("arith", "math")
-"""Dialects whose operations on scalars compute whole arrays just as well."""
+"""Dialects whose scalar operations also work on whole arrays."""
 
 _ELEMENTWISE_OPERATIONS = (
     ops.YieldOp, ops.IndexOp, ExtractOp, LoadOp, ReciprocalRootOp, RequantizeOp, JoinOp, RowReduceOp,
 )  # fmt: skip
-"""Single operations of which the same is true: those that read an element do so from a whole that no point changes."""
+"""Further operations that work on whole arrays. Those that read elements read tensors or memory that the nest keeps."""
 
 
 @dataclass(frozen=True)
 class _Operand:
-    """An operand with the map that says which element of it a point takes; a scalar has no axes."""
+    """An operand with its indexing map; a scalar has no axes."""
 
     value: Any
     type_: Attribute
@@ -70,7 +70,7 @@ class _Operand:
 
 @dataclass(frozen=True)
 class _Nest:
-    """A structured operation on its values, the outputs ready to be written."""
+    """A structured operation with the values of its operands; outputs are writable."""
 
     body: Region
     iterators: tuple[IteratorType, ...]
@@ -82,13 +82,13 @@ class _Nest:
         return self.inputs + self.outputs
 
     def ranges(self) -> tuple[int, ...]:
-        """The trip count of each iterator. Raises `InterpretationError` where the operands disagree."""
+        """Returns the trip count of each iterator. Raises `InterpretationError` if operands disagree."""
         counts: dict[int, int] = {}
         for operand in self.operands:
             for expression, size in zip(operand.map_.results, operand.shape, strict=True):
                 if isinstance(expression, AffineDimExpr):
                     counts.setdefault(expression.position, size)
-        ranges = tuple(counts[axis] for axis in range(len(self.iterators)))  # verified: every iterator is there
+        ranges = tuple(counts[axis] for axis in range(len(self.iterators)))  # the verifier requires each iterator
         if all(ranges):
             for number, operand in enumerate(self.operands):
                 self._check_reach(number, operand, ranges)
@@ -107,7 +107,7 @@ class _Nest:
                 )
 
     def run(self, frame: Frame) -> None:
-        """Write the outputs."""
+        """Runs the nest and writes its outputs."""
         ranges, is_on_arrays = self.ranges(), self._runs_on_arrays() and not self._loads_outputs(frame)
         points = self._points_of_arrays(ranges) if is_on_arrays else itertools.product(*map(range, ranges))
         outside = frame.point, frame.steps
@@ -122,7 +122,7 @@ class _Nest:
             frame.point, frame.steps = outside
 
     def _points_of_arrays(self, ranges: Sequence[int]) -> Iterator[tuple[Any, ...]]:
-        """One point for each step of the reductions, with all indices of a parallel iterator along its own axis."""
+        """Yields a point for each step of the reductions; parallel iterators are arrays of all their indices."""
         parallel = [axis for axis, kind in enumerate(self.iterators) if kind is IteratorType.PARALLEL]
         steps: list[Sequence[Any]] = [range(count) for count in ranges]
         for place, axis in enumerate(parallel):
@@ -141,7 +141,7 @@ class _Nest:
         )
 
     def _has_aliases(self) -> bool:
-        """Whether an output lies in the memory of another operand at other places."""
+        """Returns True if an output overlaps the memory of another operand, element by element differently."""
         for place, output in enumerate(self.outputs):
             others = (*self.inputs, *self.outputs[:place])
             for other in others:
@@ -152,13 +152,13 @@ class _Nest:
         return False
 
     def _loads_outputs(self, frame: Frame) -> bool:
-        """Whether the body reads memory that it writes."""
+        """Returns True if the body loads from memory that the nest writes."""
         loaded = [frame.values[op.memref] for op in self.body.block.ops if isinstance(op, LoadOp)]
         return any(np.may_share_memory(array, output.value) for array in loaded for output in self.outputs)
 
 
 def _is_same_memory(first: Array, second: Array) -> bool:
-    """Whether each element of the one is that of the other."""
+    """Returns True if two arrays have identical elements in memory."""
     mine, other = (
         (array.__array_interface__["data"], array.shape, array.strides, array.dtype) for array in (first, second)
     )
@@ -188,7 +188,7 @@ def _run(
     inputs: Sequence[_Operand],
     outputs: Sequence[_Operand],
 ) -> tuple[Any, ...]:
-    """Run a nest; the output tensors, changed copies."""
+    """Runs a nest on copies of the output tensors, which it returns; output memory is written in place."""
     written = tuple(
         operand if operand.is_memory else replace(operand, value=operand.value.copy()) for operand in outputs
     )
@@ -211,7 +211,7 @@ def _structured(
 
 
 def _axes_left(rank: int, dropped: Sequence[int]) -> AffineMap:
-    """The map from `rank` iterators to all but the dropped ones."""
+    """Returns the map from `rank` iterators to all except the dropped ones."""
     return AffineMap(rank, 0, tuple(AffineExpr.dimension(axis) for axis in range(rank) if axis not in dropped))
 
 

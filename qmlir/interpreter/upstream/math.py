@@ -1,7 +1,7 @@
-"""The evaluators of `math`: functions of floats in the precision of their operands, of integers modulo 2^N.
+"""The evaluators of `math`: float functions in the precision of their operands, and integer functions modulo 2^N.
 
-`qmlir.arithmetic.functions` defines functions without a CPU instruction, for `nn` and `math-expand` too. The fused
-multiply-add rounds once, in every type.
+`qmlir.arithmetic.functions` defines the functions without a CPU instruction; `nn` and `math-expand` also use it. The
+fused multiply-add rounds once in every type.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ _STEPS: dict[type[Operation], Function] = {
     math.SqrtOp: np.sqrt,
     math.TruncOp: np.trunc,
 }
-"""What IEEE 754 fixes to the last bit."""
+"""Functions whose results IEEE 754 defines exactly."""
 
 _DEFINED: dict[type[Operation], Function] = {
     operation: FUNCTIONS[name]
@@ -55,13 +55,13 @@ _DEFINED: dict[type[Operation], Function] = {
 
 def _fused_f64(a: float, b: float, c: float) -> float:
     if not np.isfinite([a, b, c]).all():
-        # The product of finite factors is finite, whatever f64 makes of it.
+        # The exact product of finite factors is finite, even if it overflows in f64.
         return c if np.isfinite([a, b]).all() else a * b + c
     exact_sum = Fraction(a) * Fraction(b) + Fraction(c)
     if exact_sum == 0:
-        return a * b + c if c == 0 and 0 in (a, b) else 0.0  # -0 comes only of terms that are all -0
+        return a * b + c if c == 0 and 0 in (a, b) else 0.0  # the sum is -0 only if all terms are -0
     try:
-        return exact_sum.numerator / exact_sum.denominator  # Python rounds a quotient of integers once
+        return exact_sum.numerator / exact_sum.denominator  # Python rounds the quotient of integers once
     except OverflowError:
         return np.inf if exact_sum > 0 else -np.inf
 
@@ -70,11 +70,11 @@ _fused_f64_arrays = np.frompyfunc(_fused_f64, 3, 1)
 
 
 def fused_multiply_add(a: Any, b: Any, c: Any) -> Any:
-    """`a * b + c` rounded once, ties to even, on elements or arrays of one float type."""
+    """Returns `a * b + c` rounded once, ties to even, for scalars or arrays of one float type."""
     x, y, z = (np.asarray(value) for value in (a, b, c))
     if x.dtype == np.float64:
         return np.asarray(_fused_f64_arrays(x, y, z)).astype(np.float64)
-    # The product of two values of f32 or less is exact in f64, and so is the test for what the sum lacks.
+    # The product of two values of at most 32 bits is exact in f64, and so is the error of the sum.
     product = np.asarray(x.astype(np.float64) * y.astype(np.float64))
     return round_to(sum_to_odd(product, z.astype(np.float64)), x.dtype)
 
@@ -83,7 +83,7 @@ def fused_multiply_add(a: Any, b: Any, c: Any) -> Any:
 
 
 def _count(count: Callable[[int, int], int]) -> Function:
-    """A function of the bits of an integer, read as unsigned, and of their number."""
+    """Returns the evaluator of a function of an unsigned integer and its width in bits."""
     counts = np.frompyfunc(count, 2, 1)
 
     def counted(element: Attribute, value: Any) -> Any:
@@ -129,7 +129,7 @@ def _integer_power(element: Attribute, base: Any, exponent: Any) -> Any:
 def _float_to_integer_power(op: math.FPowIOp, base: Any, exponent: Any) -> tuple[Any]:
     n = signed(exponent, get_element_type_or_self(op.rhs.type))
     magnitude = np.power(np.abs(np.asarray(base).astype(np.float64)), np.asarray(n).astype(np.float64))
-    # The sign apart: f64 cannot tell whether a large exponent is odd.
+    # The sign is computed separately, because f64 can't represent whether a large exponent is odd.
     is_negative = np.signbit(base) & (np.asarray(n % 2) == 1)
     result = round_to(np.asarray(np.where(is_negative, -magnitude, magnitude)), np.asarray(base).dtype)
     return (result if is_array(base) or is_array(exponent) else result[()],)

@@ -1,7 +1,7 @@
-"""The evaluators of `memref`: NumPy arrays that are written, and views that share their memory.
+"""The evaluators of `memref`: mutable NumPy arrays, and views that share their memory.
 
-Uninitialized memory holds poison values, an access out of bounds is an error, and a strided layout gives the strides of
-the array.
+Uninitialized memory contains poison values, an access out of bounds is an error, and a strided layout determines the
+strides of the array.
 """
 
 import math
@@ -66,12 +66,12 @@ def _allocate(op: memref.AllocOp | memref.AllocaOp, sizes: Place, symbols: Place
 
 
 def _strided(buffer: Array, offset: int, shape: Place, strides: Place) -> Array:
-    """A view into a buffer, by numbers that count elements."""
+    """Returns a view into a buffer; offset and strides count elements."""
     size = buffer.itemsize
-    bits = buffer.view(f"u{size}")  # bf16 is not a type of a Python buffer
+    bits = buffer.view(f"u{size}")  # Python buffers don't support bf16
     try:
         found = np.ndarray(shape, bits.dtype, bits, offset * size, tuple(stride * size for stride in strides))
-    except (TypeError, ValueError) as error:  # NumPy holds the view against the buffer's size
+    except (TypeError, ValueError) as error:  # NumPy checks the view against the size of the buffer
         raise InterpretationError(
             f"offset {offset}, sizes {list(shape)} and strides {list(strides)} are out of bounds of a buffer of "
             f"{buffer.size} elements"
@@ -80,7 +80,7 @@ def _strided(buffer: Array, offset: int, shape: Place, strides: Place) -> Array:
 
 
 def _buffer_of(array: Array) -> Array:
-    """The whole memory that `array` is a view into; a view of bytes begins memory of its own."""
+    """Returns the whole memory that `array` is a view into. A view with another element size is separate."""
     buffer = array
     while isinstance(buffer.base, np.ndarray) and buffer.base.itemsize == array.itemsize:
         buffer = buffer.base
@@ -110,7 +110,7 @@ def _deallocate(op: memref.DeallocOp, array: Array) -> tuple[()]:
 
 
 _globals: WeakKeyDictionary[Interpreter, dict[str, Array]] = WeakKeyDictionary()
-"""The memory of the globals of each run."""
+"""The memory of the globals in each run."""
 
 
 def _get_global(frame: Frame, op: memref.GetGlobalOp) -> tuple[Array]:
@@ -242,4 +242,4 @@ WITHOUT_EVALUATOR: dict[type[Operation], str] = {
     memref.ExtractAlignedPointerAsIndexOp: "a NumPy array has no address that a computation could use",
     memref.GlobalOp: "declares memory that memref.get_global gives; it does not run",
 }
-"""Why an operation of the dialect is not evaluated."""
+"""The reason why an operation of the dialect has no evaluator."""

@@ -47,7 +47,7 @@ def _index_switch(frame: Frame, op: scf.IndexSwitchOp, value: int) -> Values:
 
 
 def _parallel(frame: Frame, op: scf.ParallelOp, lower: Values, upper: Values, step: Values, initial: Values) -> Values:
-    """The steps in the order of a loop nest, each reduced into what came before it."""
+    """Runs the iterations in the order of a loop nest, and reduces each into the result of the previous ones."""
     reduce = op.body.block.last_op
     assert isinstance(reduce, scf.ReduceOp)
     reduced = initial

@@ -91,11 +91,11 @@ _COMBINATIONS: dict[Kind, tuple[type[Operation], ...]] = {
     Kind.MAXIMUMF: (arith.MaximumfOp,),
     Kind.MINIMUMF: (arith.MinimumfOp,),
 }
-"""The operation of `arith` that combines two elements: integers, and floats where those have another."""
+"""The `arith` operation that combines two elements: that for integers, then that for floats if it differs."""
 
 
 def _reduction(op: vector.ReductionOp, array: Array, start: Any) -> tuple[Any]:
-    """From the accumulator, then the first element to the last: float addition is not associative."""
+    """Reduces in order, from the accumulator through the last element: float addition is not associative."""
     element = op.dest.type
     operations = _COMBINATIONS[op.kind.data]
     combine = BINARY[operations[-1 if dtype_of(element).kind not in "iu" else 0]]
@@ -112,7 +112,7 @@ def _reduction(op: vector.ReductionOp, array: Array, start: Any) -> tuple[Any]:
 
 
 def _block(array: Array, place: Place, shape: Sequence[int], type_: Attribute) -> Array:
-    """The part of memory that a vector of `shape` covers along the last axes, from `place` on."""
+    """Returns the part of memory that a vector of `shape` covers along the last axes, starting at `place`."""
     sizes = (1,) * (array.ndim - len(shape)) + tuple(shape)
     part = array[slices(array, place, sizes, (1,) * array.ndim, type_)]
     return part[(0,) * (array.ndim - len(shape))]
@@ -150,14 +150,14 @@ def _masked_store(op: vector.MaskedStoreOp, array: Array, place: Place, mask: Ar
 def _transfers(
     op: vector.TransferReadOp | vector.TransferWriteOp, array: Array, start: Place, shape: Place, mask: Array | None
 ) -> Iterator[tuple[Place, Place]]:
-    """Each lane of a vector that is transferred, and the element that it goes with.
+    """Yields the index of each transferred lane and of its element in memory.
 
-    A lane that is masked or lies outside is left out; one outside where the operation says that there is none is an
-    error, and so is a start outside along an axis that the vector does not have.
+    Masked lanes and lanes out of bounds are skipped. It is an error if a lane is out of bounds along an axis declared
+    `in_bounds`, or if the start is out of bounds along an axis that the vector doesn't have.
     """
     map_: AffineMap = op.permutation_map.data
     in_bounds = [bool(flag.value.data) for flag in op.in_bounds]
-    # Where a lane is found in the source: the axis of the source for each axis of the vector that is not broadcast.
+    # The axis of the source for each axis of the vector that is not broadcast.
     axes = {
         expression.position: axis
         for axis, expression in enumerate(map_.results)
@@ -216,4 +216,4 @@ EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
 WITHOUT_EVALUATOR: dict[type[Operation], str] = {
     vector.PrintOp: "prints, while what a run gives are its results",
 }
-"""Why an operation of the dialect is not evaluated."""
+"""The reason why an operation of the dialect has no evaluator."""

@@ -1,7 +1,7 @@
 """Padding rules for windows, resizing and recurrent layers along dynamic dimensions.
 
-The valid elements of a result are those that it would have at the runtime size. Beyond the valid part of an operand, they must
-read the value that the operation itself pads with: a mask inserts it unless no valid window reaches that far.
+The valid elements of a result are those that it would have at the runtime size. Beyond the valid part of an operand,
+they must read the value that the operation itself pads with: a mask inserts it unless no valid window reaches that far.
 """
 
 from collections.abc import Callable, Mapping, Sequence
