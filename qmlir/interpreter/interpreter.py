@@ -154,7 +154,7 @@ class Frame:
         self.interpreter = interpreter
         self.values = values
         self.point: tuple[Any, ...] = ()
-        """The current point of the innermost structured operation: for each iterator, an index or an array of indices."""
+        """The current point of the innermost structured operation: for each iterator, an index or all indices."""
         self.steps: tuple[int, ...] = ()
         """The trip counts of its iterators if its body runs on whole arrays, else empty."""
 

@@ -211,7 +211,7 @@ def _begin_profiling(made: _SharedWay) -> Begun:
 
 
 def _tasks(runs: Iterable[Run], at_once: int, samples: int | None) -> Iterator[list[Run]]:
-    """Splits runs into lists of about `samples` samples, each a multiple of `at_once` runs, so that groups stay whole."""
+    """Splits runs into lists of about `samples` samples, each a multiple of `at_once` runs: groups stay whole."""
     runs = iter(runs)
     for head in runs:
         size = sum(each.nbytes for each in head.arguments)

@@ -53,8 +53,8 @@ class _Lines:
     """An `Advance` that writes a line every `SECONDS` seconds, for logs and pipes.
 
     The remaining time follows from the rate since the previous line, at first since the end of the first step, which
-    may compile. It is omitted while the rate is unknown. The total is omitted if it turns out to be too small: some data
-    only estimate their size.
+    may compile. It is omitted while the rate is unknown. The total is omitted if it turns out to be too small: some
+    data only estimate their size.
     """
 
     def __init__(self, what: str, total: int | None, stream: IO[str], clock: Callable[[], float]) -> None:

@@ -1,8 +1,8 @@
 """Converts a user's data to the arguments of successive runs of a function.
 
 Data is a file or a folder of arrays, arrays with a leading sample axis, or an iterable of items. It is split into
-single samples, which are combined into batches of the size in the function's type, or passed one at a time if the batch size
-is dynamic. Data is read lazily.
+single samples, which are combined into batches of the size in the function's type, or passed one at a time if the
+batch size is dynamic. Data is read lazily.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,12 +1,13 @@
-"""Whether a model is a sound one, asked before anything is imported.
+"""Validity checks of a model before it is imported.
 
-Four questions: is every name text; does each node fit the signature of its operator; does the ONNX checker accept the
-model; and, node by node as types become known, are those of its inputs the ones that the signature takes. The checker
-stands last of the first three: what it finds is told in its words, which do not say what is accepted.
+There are four checks: names are valid text, each node matches the signature of its operator, the ONNX checker accepts
+the model, and (node by node, as types become known) the types of inputs match the signature. The ONNX checker runs last
+of the first three, because its messages don't name the expected values.
 
-It is given a copy without weights, which would cost twice their memory: their sizes are checked where they become
-constants, files beside the model here. One of its rules is not ours: an input may leave its rank open, an output its
-rank and its type, as in models of exporters and of ONNX Runtime's tools. `--shape` and the graph give them.
+The checker receives a copy without weights, which would take twice their memory. Sizes of weights are checked when they
+become constants, external files here. One of its rules is not applied: an input may have an unknown rank, and an output
+an unknown rank and type, as in models of some exporters and of ONNX Runtime's tools. `--shape` and the graph determine
+them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,17 +27,17 @@ from qmlir.onnx.reading import OnnxModel, external_file
 from qmlir.onnx.signatures import UNBOUNDED, attribute_kind, declared_kind, is_added, schema_of
 
 _PRIVATE = "qmlir.added"
-"""A domain of the copy that is checked, for operators that the checker does not know in ONNX's own."""
+"""A domain in the copy for the checker, for operators of ONNX's own domain that the checker doesn't know."""
 
 LARGE = 1024
-"""A tensor of more elements is not copied for the checker."""
+"""The number of elements above which a tensor is not copied for the checker."""
 
 MAX_NAMED = 12
-"""How many accepted names an error lists."""
+"""The number of valid names that an error lists at most."""
 
 
 def opsets(imports: Sequence[Any]) -> dict[str, int]:
-    """The version of each operator set that a model or a function imports. Raises `DiagnosticError` for two of one."""
+    """Returns the versions of the imported operator sets. Raises `DiagnosticError` for two versions of one set."""
     found: dict[str, int] = {}
     for each in imports:
         domain = "" if each.domain == "ai.onnx" else each.domain
@@ -59,11 +60,11 @@ def opsets(imports: Sequence[Any]) -> dict[str, int]:
 
 
 def check_text(message: Message) -> None:
-    """Raise `DiagnosticError` where a name, a key or a note of a model is not UTF-8."""
+    """Raises `DiagnosticError` if a name, a key or a doc string of a model is not UTF-8."""
     waiting: list[Message] = [message]
     while waiting:
         each = waiting.pop()
-        if isinstance(each, TensorProto):  # its numbers are not looked at, which would copy them
+        if isinstance(each, TensorProto):  # reading its data would copy it
             fields = [(field, getattr(each, field.name)) for field in _TENSOR_FIELDS]
         else:
             fields = each.ListFields()
@@ -87,9 +88,9 @@ _TENSOR_FIELDS = tuple(
 
 
 def check_nodes(model: ModelProto) -> None:
-    """Raise `DiagnosticError` for a node that does not fit the signature of its operator.
+    """Raises `DiagnosticError` for a node that doesn't match the signature of its operator.
 
-    Looks into functions too; subgraphs are the checker's.
+    This includes nodes in functions; the ONNX checker checks subgraphs.
     """
     functions = Functions.of(model.functions)
     versions = opsets(model.opset_import)
@@ -103,13 +104,13 @@ def check_nodes(model: ModelProto) -> None:
 
 
 def check_branch(graph: GraphProto, versions: Mapping[str, int], functions: Functions) -> None:
-    """The same for the nodes of a subgraph that is imported in the place of its node."""
+    """Raises `DiagnosticError` like `check_nodes`, for the nodes of a subgraph that replaces its node on import."""
     for node in graph.node:
         _check_node(node, versions, functions, None)
 
 
 def _check_node(node: NodeProto, versions: Mapping[str, int], functions: Functions, given: set[str] | None) -> None:
-    """`given`: the attributes of the function whose node it is."""
+    """Checks a node. `given` are the attributes of the function that contains it, `None` outside functions."""
     for attribute in node.attribute:
         reference = attribute.ref_attr_name
         if reference and given is None:
@@ -146,7 +147,7 @@ def _check_node(node: NodeProto, versions: Mapping[str, int], functions: Functio
 
 
 def _since(node: NodeProto) -> str:
-    """From which version on there is the operator, where there is one."""
+    """Returns the part of a message that names the first version with the operator, empty if there is none."""
     versions = [
         each.since_version
         for each in defs.get_all_schemas_with_history()
@@ -191,7 +192,7 @@ def _check_attributes(node: NodeProto, schema: defs.OpSchema) -> None:
             raise node_error(node, f"duplicate attribute '{name}'")
         seen.add(name)
         if name.startswith("__"):
-            continue  # ONNX reserves these names for tools: they are part of no operator
+            continue  # ONNX reserves these names for tools
         _check_known(node, attribute, set(declared))
         found, accepted = attribute_kind(attribute.type), declared_kind(declared[name])
         if found != accepted:
@@ -202,7 +203,7 @@ def _check_attributes(node: NodeProto, schema: defs.OpSchema) -> None:
 
 
 def check_types(node: NodeProto, version: int, inputs: Sequence[SSAValue | None]) -> None:
-    """Raise `DiagnosticError` where the types of a node's inputs are none that its operator takes, or not alike."""
+    """Raises `DiagnosticError` if the types of a node's inputs don't match its operator or each other."""
     schema = schema_of(node, version)
     if schema is None:
         return
@@ -212,7 +213,7 @@ def check_types(node: NodeProto, version: int, inputs: Sequence[SSAValue | None]
         found = None if value is None else type_name(value)
         if found is None or not formals:
             continue
-        formal = formals[min(place, len(formals) - 1)]  # the last one stands for all further ones
+        formal = formals[min(place, len(formals) - 1)]  # the last one may be variadic
         if found not in formal.types:
             raise node_error(
                 node,
@@ -229,7 +230,7 @@ def check_types(node: NodeProto, version: int, inputs: Sequence[SSAValue | None]
 
 
 def check_standard(model: OnnxModel, held: set[str]) -> None:
-    """Raise `DiagnosticError` for what the ONNX checker refuses; `held` names tensors whose data is read anyway."""
+    """Raises `DiagnosticError` if the ONNX checker rejects the model; `held` names tensors whose data it must see."""
     try:
         cast(Any, checker).check_model(_without_weights(model, held).SerializeToString())
     except checker.ValidationError as error:
@@ -266,7 +267,7 @@ def _without_weights(model: OnnxModel, held: set[str]) -> ModelProto:
         scope.opset_import.add(domain=_PRIVATE, version=1)
     for node in nodes_within([*light.graph.node, *(node for function in light.functions for node in function.node)]):
         if is_added(node, version):
-            node.domain = _PRIVATE  # the checker knows nothing of them
+            node.domain = _PRIVATE  # the checker skips unknown domains
         for attribute in node.attribute:
             if attribute.t.data_location == TensorProto.EXTERNAL:
                 _empty(attribute.t, attribute.t, model)
@@ -274,7 +275,7 @@ def _without_weights(model: OnnxModel, held: set[str]) -> ModelProto:
 
 
 def is_large(tensor: TensorProto) -> bool:
-    """Whether a tensor has so many elements that a check does without them."""
+    """Returns True if a tensor has more than `LARGE` elements, which checks then omit."""
     count = 1
     for size in tensor.dims:
         count *= size
@@ -282,7 +283,7 @@ def is_large(tensor: TensorProto) -> bool:
 
 
 def _empty(copy: TensorProto, tensor: TensorProto, model: OnnxModel) -> None:
-    """Make `copy` a tensor without elements, which needs no data; what a file has of it is checked."""
+    """Makes `copy` a tensor without elements, which needs no data. Checks the external file of `tensor`, if any."""
     if tensor.data_location == TensorProto.EXTERNAL:
         external_file(tensor, model.directory)
     name, data_type = tensor.name, tensor.data_type

@@ -1,4 +1,4 @@
-"""What is wrong with a model, in one line that names the node."""
+"""Errors about a model: one line that names the node."""
 
 import re
 
@@ -10,35 +10,35 @@ from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, text_err
 
 
 def reason_of(error: Exception) -> str:
-    """What ONNX's own code says in an error, in one line and without the name of its class."""
+    """Returns the message of an error raised by the onnx package, in one line and without class names."""
     return " ".join(re.sub(r"\[\w+Error\]", "", str(error)).split())
 
 
 def node_name(node: NodeProto) -> str:
-    """The name by which a node is known: its own, or its first output's where it has none."""
+    """Returns the name of a node, or that of its first output if it has none."""
     return node.name or next((name for name in node.output if name), "")
 
 
 def describe_node(node: NodeProto) -> str:
-    """`Conv node 'conv1'`, as every message names a node."""
+    """Describes a node for messages, such as `Conv node 'conv1'`."""
     domain = f"{node.domain}." if node.domain not in ("", "ai.onnx") else ""
     return f"{domain}{node.op_type} node '{node_name(node)}'"
 
 
 def model_error(message: str) -> DiagnosticError:
-    """The error, to be raised, about a model as a whole."""
+    """Returns an error about a model as a whole."""
     return text_error(message)
 
 
 def node_error(node: NodeProto, message: str) -> DiagnosticError:
-    """The error, to be raised, about one node."""
+    """Returns an error about one node."""
     return text_error(f"{describe_node(node)}: {message}")
 
 
 class RefusedNodeError(DiagnosticError):
-    """A sound node of an operator that is imported, in a form that its importer does not take: an island may have it.
+    """Raised for a valid node that its importer doesn't support; the node may become part of an island.
 
-    What is wrong with a model is never one.
+    Errors of the model itself never use this class.
     """
 
     def __init__(self, node: NodeProto, reason: str):
@@ -47,6 +47,6 @@ class RefusedNodeError(DiagnosticError):
 
 
 def verification_error(node: NodeProto, error: VerifyException) -> DiagnosticError:
-    """The error, to be raised, about one node whose operation does not verify."""
+    """Returns an error about a node whose operation doesn't verify."""
     reason = " ".join(str(error).split())
     return RefusedNodeError(node, reason) if isinstance(error, UnsupportedFormError) else node_error(node, reason)

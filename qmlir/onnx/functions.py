@@ -1,4 +1,4 @@
-"""Functions: those of the model, and ONNX's own definitions of operators by other operators."""
+"""Functions: local functions of a model, and ONNX's definitions of operators by other operators."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from qmlir.onnx.errors import model_error, node_error, reason_of
 from qmlir.onnx.signatures import schema_of
 
 MAX_CALL_DEPTH = 64
-"""Functions that call one another deeper than this never end."""
+"""The deepest nesting of calls; deeper ones are assumed to be recursive."""
 
 MAX_NODES = 2**20
-"""A model of more nodes, its functions inlined, is an attack."""
+"""The largest number of nodes after inlining; a larger model is assumed to be an attack."""
 
 
 @dataclass(frozen=True)
@@ -24,17 +24,17 @@ class Functions:
 
     @staticmethod
     def of(functions: Iterable[FunctionProto]) -> "Functions":
-        """The functions of a model."""
+        """Builds the table of these functions."""
         return Functions({(each.domain, each.name, each.overload): each for each in functions})
 
     def find(self, node: NodeProto) -> FunctionProto | None:
-        """The function that `node` calls, `None` where it calls none."""
+        """Returns the function that `node` calls, or `None`."""
         return self.table.get((node.domain, node.op_type, node.overload))
 
     def check_size(self, nodes: Iterable[NodeProto]) -> None:
-        """Raise `DiagnosticError` where `nodes` with all that they call become more than `MAX_NODES` nodes.
+        """Raises `DiagnosticError` if `nodes` and the functions that they call exceed `MAX_NODES` nodes when inlined.
 
-        Each function is counted once, whatever calls it: functions that call others twice double at each level.
+        The size of each function is computed once: with functions that call others twice, sizes double at each level.
         """
         sizes: dict[int, int] = {}
 
@@ -57,7 +57,7 @@ class Functions:
 
 
 class _Definition(Protocol):
-    """What ONNX's schema of an operator says of its definition by others; the package's own stubs leave it out."""
+    """The fields of an ONNX schema about function definitions, which the stubs of the package omit."""
 
     has_function: bool
     has_context_dependent_function: bool
@@ -69,19 +69,19 @@ class _Definition(Protocol):
 
 
 def is_defined_by_function(node: NodeProto, version: int) -> bool:
-    """Whether ONNX defines the operator by others."""
+    """Returns True if ONNX defines the operator by other operators."""
     schema = cast(_Definition | None, schema_of(node, version))
     return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
 
 def fixed_definition(node: NodeProto, version: int) -> FunctionProto | None:
-    """ONNX's definition of the operator by others, where it does not depend on the inputs of the node."""
+    """Returns ONNX's definition of the operator, or `None` if there is none or it depends on the node's inputs."""
     schema = cast(_Definition | None, schema_of(node, version))
     return schema.function_body if schema is not None and schema.has_function else None
 
 
 def definition(node: NodeProto, version: int, types: Iterable[TypeProto]) -> FunctionProto | None:
-    """ONNX's definition of the operator by others, for inputs of `types`; `None` where there is none."""
+    """Returns ONNX's definition of the operator for inputs of `types`, or `None` if there is none."""
     schema = cast(_Definition | None, schema_of(node, version))
     if schema is None:
         return None
@@ -93,7 +93,7 @@ def definition(node: NodeProto, version: int, types: Iterable[TypeProto]) -> Fun
         body = schema.get_context_dependent_function_with_opset_version(
             version, node.SerializeToString(), [type_.SerializeToString() for type_ in types]
         )
-    except (RuntimeError, ValueError) as error:  # ONNX's own code, which takes some inputs to be there
+    except (RuntimeError, ValueError) as error:  # code of the onnx package, which assumes some optional inputs
         raise node_error(node, f"ONNX does not define this operator for these inputs: {reason_of(error)}") from error
     if not body:
         return None
@@ -103,7 +103,7 @@ def definition(node: NodeProto, version: int, types: Iterable[TypeProto]) -> Fun
 
 
 def bound_nodes(function: FunctionProto, call: NodeProto, version: int) -> list[NodeProto]:
-    """The nodes of `function` with the attributes that `call` gives them, or the function's own defaults."""
+    """Returns the nodes of `function` with the attributes of `call`, or with the defaults of the function."""
     given: dict[str, AttributeProto] = {each.name: each for each in function.attribute_proto}
     schema = schema_of(call, version)
     if schema is not None:
@@ -126,7 +126,7 @@ def _bound(node: NodeProto, given: Mapping[str, AttributeProto], call: NodeProto
             continue
         value = given.get(attribute.ref_attr_name)
         if value is None:
-            continue  # an optional attribute that the call leaves out
+            continue  # an optional attribute that the call omits
         if value.type != attribute.type:
             raise node_error(call, f"attribute '{attribute.ref_attr_name}' has another type than its function requires")
         copy = AttributeProto()
@@ -137,7 +137,7 @@ def _bound(node: NodeProto, given: Mapping[str, AttributeProto], call: NodeProto
 
 
 def without_inputs(node: NodeProto, missing: set[str]) -> NodeProto:
-    """`node` with the inputs left out that its function was called without."""
+    """Returns `node` without the inputs that are missing in the call of its function."""
     if missing.isdisjoint(node.input):
         return node
     copy = NodeProto()

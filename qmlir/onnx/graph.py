@@ -1,4 +1,4 @@
-"""The graph under construction: one block, its constants, what is known of its small integers."""
+"""`GraphBuilder`: the block under construction, its constants, and known values of small integer tensors."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -34,7 +34,7 @@ OperationT = TypeVar("OperationT", bound=Operation)
 
 
 class GraphBuilder:
-    """Adds operations to the end of `block`. Tensors of the model may lie in files in `directory`."""
+    """Adds operations to the end of `block`. External tensors of the model are files in `directory`."""
 
     def __init__(self, block: Block, directory: Path | None = None):
         self.block = block
@@ -45,14 +45,14 @@ class GraphBuilder:
         self._moved: dict[Hashable, Sequence[SSAValue]] = {}
 
     def inside(self, block: Block) -> "GraphBuilder":
-        """The builder of a block inside an operation of this one's block, which knows what is known here."""
+        """Returns a builder for a block nested in this one, which inherits all known values."""
         builder = GraphBuilder(block, self.directory)
         builder._known, builder._plain, builder._stored = dict(self._known), dict(self._plain), dict(self._stored)
         builder._moved = dict(self._moved)
         return builder
 
     def append(self, op: OperationT, origins: Sequence[Origin]) -> OperationT:
-        """Add `op`, which stands for `origins`."""
+        """Adds `op` with the provenance `origins`."""
         set_origins(op, origins)
         self.block.add_op(op)
         return op
@@ -60,22 +60,22 @@ class GraphBuilder:
     # Constants
 
     def tensor_array(self, proto: TensorProto) -> Array:
-        """The elements of a tensor of the model, read-only."""
+        """Returns the elements of a tensor of the model, read-only."""
         data = tensor_bytes(proto, self.directory)
         return np.frombuffer(data, dtype=dense_dtype(ELEMENT_TYPES[proto.data_type])).reshape(tuple(proto.dims))
 
     def initializer(self, proto: TensorProto, name: str) -> SSAValue:
-        """A tensor of the model as a constant over its bytes, which are not copied."""
+        """Adds a tensor of the model as a constant, which shares its bytes."""
         data = tensor_bytes(proto, self.directory)
         type_: AnyTensor = TensorType(ELEMENT_TYPES[proto.data_type], list(proto.dims))
         return self.append(ConstantOp(dense(data, type_)), [Origin(name)]).result
 
     def constant_value(self, value: SSAValue) -> Array | None:
-        """The stored elements of a constant, `None` for any other value."""
+        """Returns the stored elements of a constant, or `None` for any other value."""
         return constant_array(value)
 
     def known_integers(self, value: SSAValue) -> Known | None:
-        """What is known of a list of integers (or of one): its numbers, `None` for those that are not known."""
+        """Returns the numbers of an integer vector or scalar, with `None` for unknown ones; `None` for other values."""
         if value in self._known:
             return self._known[value]
         type_ = ranked_tensor(value.type)
@@ -91,7 +91,7 @@ class GraphBuilder:
     # Quantized values
 
     def plain(self, value: SSAValue) -> SSAValue:
-        """`value`, or what a quantized value stores, with the type that ONNX gives it."""
+        """Returns `value`; for a quantized value, its stored integers with their ONNX type."""
         element = element_of(value)
         if not isinstance(element, StoredType | UniformFloatType):
             return value
@@ -108,9 +108,9 @@ class GraphBuilder:
         return self._plain[value]
 
     def stored(self, value: SSAValue, element: StoredType | UniformFloatType, origins: Sequence[Origin]) -> SSAValue:
-        """The stored elements of `value` as a quantized value of type `element`; `origins` are for an argument's cast.
+        """Returns the stored elements of `value` reinterpreted as a quantized value of type `element`.
 
-        A constant becomes one of that type over the same bytes.
+        A constant becomes one of that type that shares its bytes. `origins` are the provenance of a cast, if needed.
         """
         if element_of(value) == element:
             return value
@@ -142,10 +142,10 @@ class GraphBuilder:
     # After a node
 
     def settle(self, first: Operation | None, values: Sequence[SSAValue | None]) -> list[SSAValue | None]:
-        """Fold what a node added from `first` on where its operands are small constants, or its results known integers.
+        """Folds the operations from `first` on whose operands are small constants or whose results are known integers.
 
-        What moves one constant alike gives one constant: weights that several nodes read stay one. Gives the new
-        `values`.
+        Equal movements of one constant are merged, so that weights read by several nodes stay a single constant.
+        Returns the replacements of `values`.
         """
         op = first
         moved: dict[SSAValue, SSAValue] = {}
@@ -179,7 +179,7 @@ class GraphBuilder:
         return [None if value is None else moved.get(value, value) for value in values]
 
     def _known_constant(self, result: SSAValue) -> ConstantOp | None:
-        """The constant that the result of an operation is where all its integers are known."""
+        """Returns a constant for a result whose integers are all known, or `None`."""
         known = self._known.get(result)
         if known is None or None in known or DYNAMIC_INDEX in shape_of(result):
             return None
@@ -187,7 +187,7 @@ class GraphBuilder:
         return ConstantOp.of(array, tensor(result.type))
 
     def drop_after(self, last: Operation | None) -> None:
-        """Erase what was added after `last`, by an importer that refused its node in the end."""
+        """Erases all operations after `last`, which an importer added before it rejected its node."""
         first = self.block.first_op if last is None else last.next_op
         dropped: list[Operation] = []
         while first is not None:
@@ -202,7 +202,7 @@ class GraphBuilder:
             Rewriter.erase_op(op)
 
     def refine(self, value: SSAValue, declared: AnyTensor) -> SSAValue:
-        """`value` with the sizes that only `declared` knows; unchanged where the two do not agree."""
+        """Returns `value` with unknown sizes taken from `declared`; unchanged if the two contradict."""
         found = ranked_tensor(value.type)
         if found is None or not isinstance(value.owner, Operation) or len(found.get_shape()) != declared.get_num_dims():
             return value
@@ -215,7 +215,7 @@ class GraphBuilder:
         return Rewriter.replace_value_with_new_type(value, TensorType(found.get_element_type(), sizes))
 
     def sweep(self) -> None:
-        """Erase the operations whose results nothing uses."""
+        """Erases operations whose results are unused."""
         for op in reversed(list(self.block.ops)):
             is_swept = isinstance(op, NnOp | SequenceOp | OnnxIslandOp | CastOperation)
             if is_swept and not any(result.uses for result in op.results):
@@ -223,7 +223,7 @@ class GraphBuilder:
 
     @staticmethod
     def dtype_of(element: Attribute) -> np.dtype[Any]:
-        """The NumPy type that holds an element type."""
+        """Returns the NumPy type of an element type. Raises `DiagnosticError` if it has none."""
         dtype = dense_dtype(element)
         if dtype is None:
             raise model_error(f"a constant must contain numbers, but got elements of type {element}")
@@ -231,19 +231,19 @@ class GraphBuilder:
 
     @staticmethod
     def type_of(value: SSAValue) -> AnyTensor:
-        """The tensor type of a value."""
+        """Returns the type of `value`, which must be a ranked tensor."""
         return tensor(value.type)
 
 
 def _movement(op: Operation) -> Hashable:
-    """What movements have in common that give one result; `None` for any other operation."""
+    """Returns a key that is equal for movements with equal results; `None` for any other operation."""
     if not isinstance(op, MovementOp):
         return None
     return op.name, tuple(op.operands), tuple(op.result_types), frozenset(op.properties.items())
 
 
 def suggest_name(value: SSAValue, name: str) -> None:
-    """Let the value print as the model names it, as far as the text allows; the outermost name wins."""
+    """Sets the name hint of a value to its name in the model, as far as the IR syntax allows; the last call wins."""
     hint = hint_of(name)
     if hint is not None:
         value.name_hint = hint

@@ -1,4 +1,4 @@
-"""The types that ONNX's own shape inference finds for the tensors of a model, beside those that it declares."""
+"""Types of the tensors of a model: those that it declares, and those that ONNX's shape inference finds."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from qmlir.onnx.reading import OnnxModel
 
 
 def declared_infos(graph: GraphProto) -> dict[str, ValueInfoProto]:
-    """What the model says of its tensors by name, where it says their type."""
+    """Returns the declarations of all tensors of a graph that declare a type, by name."""
     infos = (*graph.input, *graph.value_info, *graph.output)
     found = {info.name: info for info in infos if info.type.WhichOneof("value")}
     for each in graph.initializer:
@@ -19,7 +19,7 @@ def declared_infos(graph: GraphProto) -> dict[str, ValueInfoProto]:
 
 
 def without_weights(model: ModelProto) -> ModelProto:
-    """A copy of a model whose large tensors, and those of other files, are inputs in place of initializers."""
+    """Returns a copy of a model in which large and external tensors are inputs instead of initializers."""
     copy = ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
     source, graph = model.graph, copy.graph
     graph.MergeFrom(
@@ -38,17 +38,17 @@ def without_weights(model: ModelProto) -> ModelProto:
 
 
 def inferred_types(model: OnnxModel) -> Mapping[str, TypeProto]:
-    """The types of all tensors that the model declares, or that ONNX infers; of as many as it can where it fails."""
+    """Returns the declared and inferred types of tensors by name; only the declared ones if the inference fails."""
     found = {name: info.type for name, info in declared_infos(model.proto.graph).items()}
     try:
         graph = shape_inference.infer_shapes(without_weights(model.proto), data_prop=True).graph
     except (RuntimeError, ValueError, shape_inference.InferenceError):
-        return found  # of a model that is wrong, which its importer says better
+        return found  # the model is invalid: the importer reports a better error
     return found | {name: info.type for name, info in declared_infos(graph).items()}
 
 
 def type_fault(model: ModelProto) -> str | None:
-    """Which node takes elements of a type that its operator does not take; `None` where all are sound."""
+    """Returns ONNX's error about a node with inputs of an invalid element type, or `None` if there is none."""
     try:
         shape_inference.infer_shapes(model, check_type=True)
     except shape_inference.InferenceError as error:
@@ -57,7 +57,7 @@ def type_fault(model: ModelProto) -> str | None:
 
 
 def inferred_outputs(model: ModelProto) -> Mapping[str, TypeProto]:
-    """The types that ONNX infers for the outputs of a model that holds its tensors; none where it fails."""
+    """Returns the types that ONNX infers for the outputs of a model; empty if the inference fails."""
     try:
         graph = shape_inference.infer_shapes(model, data_prop=True).graph
     except (RuntimeError, ValueError, shape_inference.InferenceError):

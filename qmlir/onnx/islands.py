@@ -1,4 +1,4 @@
-"""Islands in a module: nodes that nothing imports as one `nn.onnx_island`, its types, and the nodes written back."""
+"""Islands: unsupported nodes as one `nn.onnx_island`, which another runtime executes; types, import and export."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
@@ -30,18 +30,18 @@ from qmlir.onnx.unsupported import Island, advice_for, domain_of
 from qmlir.text.elements import dense_dtype
 
 OLDEST_FORMAT = 8
-"""The oldest version of ONNX's format that has functions, and initializers that are no inputs."""
+"""The oldest ONNX IR version with functions, and with initializers that needn't be inputs."""
 
 SIZES_TRIED = (1, 2)
-"""The sizes that stand for open ones where an island is run for the ranks of its results."""
+"""The sizes used for dynamic dimensions when an island is run to find the ranks of its results."""
 
 
 OPEN_RANK = "with an input whose rank is known in a run only"
-"""Why a node is in the island that gives its input."""
+"""The reason why a node is in the island that computes its input."""
 
 
 class UnknownRankError(DiagnosticError):
-    """The rank of an output of an island is known in a run only: what takes it belongs to the island."""
+    """Raised if the rank of an island's output is known only at run time: its users must join the island."""
 
     def __init__(self, node: NodeProto, tensor: str):
         self.tensor = tensor
@@ -62,13 +62,13 @@ def add_island(
     reason: str,
     types: Mapping[str, AnyTensor] | None = None,
 ) -> Sequence[SSAValue]:
-    """Add the operation of `island`; the values of its outputs.
+    """Adds the operation of `island` and returns the values of its outputs.
 
-    `values` are those of its inputs, or tensors of the model that only it uses, `head` is what the model says besides
-    its graph, `declared` what it says of types, `reason` why it is an island; `types` are those
-    of its outputs where they are known from elsewhere. Small constants become part of the island, whose types may
-    depend on them. Raises `DiagnosticError` where no runtime can run it, and for types that are
-    not known, `UnknownRankError` where the rank of an output is that of a run.
+    `values` are the values of its inputs, or tensors of the model that only the island uses. `head` is the model
+    without its graph, `declared` are the declared types, `reason` says why it is an island, and `types` are those of
+    its outputs if known. Small constants become part of the island, because types may depend on them. Raises
+    `DiagnosticError` if no runtime can run it or types are unknown, and `UnknownRankError` if the rank of an output
+    depends on the run.
     """
     graph = GraphProto(name="island", node=[_without_files(node, builder) for node in island.nodes])
     graph.output.extend(ValueInfoProto(name=name) for name in island.outputs)
@@ -95,7 +95,7 @@ def add_island(
         graph=graph,
     )  # fmt: skip
     first = island.nodes[0]
-    if fault := type_fault(model):  # ONNX's reference implementation opens such a model, too
+    if fault := type_fault(model):  # ONNX's reference implementation would accept such a model
         raise node_error(first, fault)
     if types is None:
         _type_outputs(model, declared, first)
@@ -113,7 +113,7 @@ def add_island(
 
 
 def _without_files(node: NodeProto, builder: GraphBuilder) -> NodeProto:
-    """A copy of `node` whose tensors hold their data, those of its subgraphs too."""
+    """Returns a copy of `node` in which all tensors, including those of subgraphs, contain their data."""
     copy = NodeProto()
     copy.CopyFrom(node)
     for tensor in _tensors_of(copy):
@@ -134,7 +134,7 @@ def _tensors_of(node: NodeProto) -> Iterator[TensorProto]:
 
 
 def _type_outputs(model: ModelProto, declared: Mapping[str, TypeProto], node: NodeProto) -> None:
-    """Write the types of the outputs: what ONNX infers, the model declares and ONNX Runtime infers, then of a run."""
+    """Sets the output types: inferred by ONNX, declared by the model, inferred by ONNX Runtime, or found by a run."""
     inferred = inferred_outputs(model)
     for info in model.graph.output:
         _learn(info.type, inferred.get(info.name))
@@ -167,10 +167,10 @@ def _type_outputs(model: ModelProto, declared: Mapping[str, TypeProto], node: No
 
 
 def _correct_ranks(model: ModelProto, declared: Set[str]) -> None:
-    """Correct `declared` ranks that hold only if open sizes are 1, as in the example for which a model was made."""
+    """Corrects declared ranks that hold only if dynamic sizes are 1, as in the example used to trace a model."""
     if not declared:
         return
-    with suppress(InterpretationError, DiagnosticError):  # zeros may be no input that the nodes accept
+    with suppress(InterpretationError, DiagnosticError):  # the nodes may reject zeros
         opened = registry.table(TABLE)["open"](model.SerializeToString(deterministic=True))
         results = opened.run([_zeros(info.type, max(SIZES_TRIED)) for info in model.graph.input])
         for info, result in zip(model.graph.output, results, strict=True):
@@ -180,7 +180,7 @@ def _correct_ranks(model: ModelProto, declared: Set[str]) -> None:
 
 
 def _learn(type_: TypeProto, found: TypeProto | None) -> None:
-    """Take over what `found` knows and `type_` does not: all of it, or sizes. Names of sizes are left out."""
+    """Merges `found` into `type_`: the whole type if it is unknown, else unknown sizes. Drops names of dimensions."""
     if found is None or not _is_known(found):
         return
     if not _is_known(type_):
@@ -190,11 +190,11 @@ def _learn(type_: TypeProto, found: TypeProto | None) -> None:
         if not dim.HasField("dim_value"):
             dim.CopyFrom(other)
     for dim in dims:
-        dim.ClearField("dim_param")  # of the model, or made up by the inference
+        dim.ClearField("dim_param")  # a name of the model, or one generated by the inference
 
 
 def _is_static(type_: TypeProto) -> bool:
-    """Return `True` if the type of an output and all its sizes are known."""
+    """Returns True if a type and all its sizes are known."""
     return _is_known(type_) and all(dim.HasField("dim_value") for dim in type_.tensor_type.shape.dim)
 
 
@@ -205,7 +205,7 @@ def _is_known(type_: TypeProto) -> bool:
 
 
 def _zeros(type_: TypeProto, size: int) -> Any:
-    """An input of a type, its open sizes `size`."""
+    """Returns an input of zeros of a type, with `size` for dynamic dimensions."""
     if type_.HasField("sequence_type"):
         return []
     sizes = [dim.dim_value if dim.HasField("dim_value") else size for dim in type_.tensor_type.shape.dim]
@@ -216,7 +216,7 @@ def _zeros(type_: TypeProto, size: int) -> Any:
 
 
 def _info_of_array(name: str, array: Any) -> ValueInfoProto:
-    """A tensor with the element type and the rank of `array`: its sizes may be others in another run."""
+    """Returns a declaration with the element type and rank of `array`; its sizes may differ in another run."""
     info = ValueInfoProto(name=name)
     dtype: np.dtype[Any] = array.dtype
     names = {each: key for key, each in _NUMPY_KINDS.items()}
@@ -233,11 +233,11 @@ _NUMPY_KINDS: Mapping[int, str] = {
     TensorProto.INT64: "int64", TensorProto.UINT8: "uint8", TensorProto.UINT16: "uint16",
     TensorProto.UINT32: "uint32", TensorProto.UINT64: "uint64",
 }  # fmt: skip
-"""Data types of arrays that a run gives."""
+"""NumPy types of arrays that a run returns."""
 
 
 def _type_of(info: ValueInfoProto, node: NodeProto) -> TypeAttribute:
-    """The type of a result. Raises `DiagnosticError` for a kind of value that modules have not."""
+    """Returns the type of a result. Raises `DiagnosticError` for a kind of value that modules don't support."""
     type_ = info.type
     if type_.HasField("sequence_type") and type_.sequence_type.elem_type.HasField("tensor_type"):
         return SequenceType(_tensor_type(type_.sequence_type.elem_type))
@@ -253,13 +253,13 @@ def _type_of(info: ValueInfoProto, node: NodeProto) -> TypeAttribute:
 
 def _tensor_type(type_: TypeProto) -> Any:
     element = ELEMENT_TYPES[type_.tensor_type.elem_type]
-    if not type_.tensor_type.HasField("shape"):  # of the tensors of a sequence
+    if not type_.tensor_type.HasField("shape"):  # tensors in a sequence may have no rank
         return UnrankedTensorType(element)
     dims = type_.tensor_type.shape.dim
     return TensorType(element, [dim.dim_value if dim.HasField("dim_value") else DYNAMIC_INDEX for dim in dims])
 
 
-# --- Types of an island whose operands have got others ----------------------------------------------------------------
+# --- Types of an island after the types of its operands have changed --------------------------------------------------
 
 
 def _model_of(op: OnnxIslandOp) -> ModelProto:
@@ -278,9 +278,9 @@ def _model_of(op: OnnxIslandOp) -> ModelProto:
 
 
 def result_types(op: OnnxIslandOp) -> Sequence[TypeAttribute]:
-    """The types that ONNX and ONNX Runtime infer for the operands of an island; its own where they contradict these.
+    """Returns the result types that ONNX and ONNX Runtime infer for an island; its own types if they contradict.
 
-    The types of a branch are those of the other one: whether it gives them, a run finds.
+    The types of an island in a branch are those of the other branch; only a run can check them.
     """
     model = _model_of(op)
     for info, operand in zip(model.graph.input, op.operands, strict=True):
@@ -291,7 +291,7 @@ def result_types(op: OnnxIslandOp) -> Sequence[TypeAttribute]:
     inferred = inferred_outputs(model)
     found = [inferred.get(info.name, TypeProto()) for info in model.graph.output]
     if not all(map(_is_static, found)):
-        with suppress(InterpretationError, DiagnosticError):  # of operands that it refuses: a run says so
+        with suppress(InterpretationError, DiagnosticError):  # rejected operands are reported at run time
             opened = registry.table(TABLE)["open"](model.SerializeToString(deterministic=True))
             for type_, each in zip(found, opened.types, strict=False):
                 _learn(type_, each)
@@ -307,14 +307,14 @@ def _refined(inferred: TypeProto, type_: Attribute) -> Any:
 
 
 INFERENCE: Mapping[str, Callable[..., Any]] = {"types": result_types}
-"""Rows of the table `nn.onnx_island`."""
+"""The rows of the registry table `nn.onnx_island`."""
 
 
 # --- Exporting --------------------------------------------------------------------------------------------------------
 
 
 def _in_opset(model: ModelProto, out: Outgoing) -> ModelProto:
-    """`model` with ONNX's own operators of the version that is written; unchanged where they are the same."""
+    """Converts `model` to the exported version of ONNX's operator set; returns it unchanged if no operator differs."""
     versions = opsets(model.opset_import)
     own = versions.get("", out.opset)
     nodes = (node for node in _all_nodes(model.graph) if not domain_of(node))
@@ -354,7 +354,7 @@ def _export_island(out: Outgoing, op: OnnxIslandOp) -> None:
     names = {info.name: name for info, name in ends}
     names |= {each.name: f"{out.outputs[0]}/{each.name}" for each in graph.initializer}
     inside = (name for node in graph.node for name in node.output if name and name not in names)
-    is_repeated = any(origin.role for origin in origins_of(op))  # a function's nodes stand for each of its calls
+    is_repeated = any(origin.role for origin in origins_of(op))  # nodes of a function are repeated for each call
     names |= {name: f"{out.outputs[0]}/{name}" if is_repeated else name for name in inside}
     for tensor in graph.initializer:
         tensor.name = names[tensor.name]
@@ -367,7 +367,7 @@ def _export_island(out: Outgoing, op: OnnxIslandOp) -> None:
 
 
 def _rename(node: NodeProto, names: Mapping[str, str]) -> None:
-    """Give the tensors that `node` takes and gives other names, where its subgraphs do not have their own for them."""
+    """Renames the inputs and outputs of `node`, also in its subgraphs unless they redefine a name."""
     for field in (node.input, node.output):
         field[:] = [names.get(name, name) for name in field]
     for graph in subgraphs(node):

@@ -1,7 +1,7 @@
-"""Operators that are one operation: a row serves the importer and the exporter.
+"""ONNX operators that correspond to one operation each: a row defines both import and export.
 
-Inputs are operands, or integers that are a property where they are known; attributes are properties. An operator with
-more cases has functions under `operators/`; where only one direction has more, the other one is a row (`EXPORTED`).
+Inputs are operands, or properties if they are known integers; attributes are properties. Operators with more cases have
+functions in `operators/`. If only the import has more cases, a row still defines the export (`EXPORTED`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,28 +39,28 @@ from qmlir.onnx.node import Importer, Node
 
 @dataclass(frozen=True)
 class Mirrored:
-    """An ONNX operator and the operation that it is."""
+    """An ONNX operator and the corresponding operation."""
 
     op_type: str
     operation: type[IRDLOperation]
     attributes: str = ""
-    """The attributes that are properties, `"axis keepdims=keep_dims"`: the property is named where its name differs."""
+    """The attributes, such as `"axis keepdims=keep_dims"`, with the property after `=` if its name differs."""
 
     inputs: str = ""
-    """The operands and parameters that the inputs are, where their order is not that of the operation's operands."""
+    """The operands and parameters in the order of the inputs, if it differs from that of the operation."""
 
     since: int = 0
-    """The first operator set with the operator, where an export may be older."""
+    """The first operator set with the operator, if an export may use an older one."""
 
     def _inputs(self) -> Sequence[str]:
         definitions = self.operation.get_irdl_definition().operands
         return self.inputs.split() or [name.removesuffix("_value") for name, _ in definitions]
 
     def imported(self, node: Node) -> SSAValue | Sequence[SSAValue]:
-        """The importer.
+        """Imports a node.
 
-        What an operation only moves, or reads the shape of, may be quantized; other operands are plain: to ONNX, a
-        quantized value is its integers.
+        Operands that the operation only moves, or whose shape it reads, may be quantized. Other operands are converted
+        to plain integers, because ONNX sees a quantized value as its integers.
         """
         operation = cast(type[NnOp], self.operation)
         definition, slots = operation.get_irdl_definition(), operation.SLOTS
@@ -83,20 +83,20 @@ class Mirrored:
             operands[name] = [read(each) for each in range(place, len(node.inputs))] if is_variadic else read(place)
         for attribute, name in attribute_names(self.attributes).items():
             value = node.attribute(attribute)
-            # ONNX has no flags, only integers.
+            # ONNX has integers instead of Booleans.
             is_flag = _is_flag(definition.properties[name].default_value)
             properties[name] = bool(value) if is_flag and value is not None else value
         op = node.add(operation, *(operands.get(name) for name in kinds), **properties)
         return op.results
 
     def exported(self, out: Outgoing, op: Operation) -> None:
-        """The exporter."""
+        """Exports an operation as one node."""
         out.needs(self.since, self.op_type)
         names: list[str] = []
         for name in self._inputs():
             if isinstance(op, NnOp) and name in op.PARAMETERS:
                 is_scalar = name in op.SCALARS
-                # The axis of a scan that is left out is the first.
+                # The default axis of a scan is the first.
                 names.append(out.parameter(name, is_scalar=is_scalar) or (out.constant(0) if is_scalar else ""))
                 continue
             value: SSAValue | Sequence[SSAValue] | None = getattr(op, name)
@@ -189,13 +189,13 @@ EXPORTED: Sequence[Mirrored] = (
     Mirrored("SplitToSequence", sequence.SplitToSequenceOp, "axis keepdims=keep_dims"),
     Mirrored("ConcatFromSequence", sequence.ConcatFromSequenceOp, "axis new_axis"),
     Mirrored("StringNormalizer", text.StringNormalizerOp, "case_change_action=case_change is_case_sensitive stopwords"),
-    # What is recorded, and under which key, is in the metadata of the node.
+    # The recorded statistics and their key are in the metadata of the node.
     Mirrored("Identity", ObserveOp),
 )
-"""Operators whose import has more cases."""
+"""Operators whose import has more cases than a row can describe."""
 
 _SCATTER = Mirrored("Scatter", indexing.ScatterElementsOp, "axis")
-"""What ScatterElements was before version 11."""
+"""The name of ScatterElements before version 11."""
 
 IMPORTERS: dict[str, Importer] = {row.op_type: row.imported for row in (*MIRRORED, _SCATTER)}
 EXPORTERS: dict[type[Operation], Exporter] = {row.operation: row.exported for row in (*MIRRORED, *EXPORTED)}

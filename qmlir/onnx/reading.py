@@ -1,6 +1,6 @@
-"""Reading a model: the protobuf, and the bytes of its weights, in the file or beside it.
+"""Reads a model: the protobuf, and the bytes of its weights in the same file or in external files.
 
-What comes in is not trusted: a length is checked before it is read, and a path must stay in the model's folder.
+Input is untrusted: lengths are checked before reading, and paths must stay in the folder of the model.
 """
 
 import math
@@ -22,12 +22,12 @@ from qmlir.text.elements import dense_dtype
 from qmlir.text.files import mistaken_for, note_input, read_given, reason_of
 
 SHOWN = 10
-"""How many classes a warning names."""
+"""The number of classes that a warning names at most."""
 
 
 @dataclass(frozen=True)
 class OnnxModel:
-    """A model, its name in messages, and the folder in which its external data lies."""
+    """A model, its name in messages, and the folder of its external data."""
 
     proto: ModelProto
     name: str
@@ -35,9 +35,9 @@ class OnnxModel:
 
 
 def read_model(source: Path | ModelProto) -> OnnxModel:
-    """The model in a file, or one in memory, without a final ZipMap.
+    """Returns the model in a file or in memory, without a final ZipMap.
 
-    Raises `DiagnosticError` where the file holds none.
+    Raises `DiagnosticError` if the file doesn't contain a model.
     """
     if isinstance(source, ModelProto):
         return _without_zip_maps(OnnxModel(source, source.graph.name or "the model"))
@@ -53,10 +53,11 @@ def read_model(source: Path | ModelProto) -> OnnxModel:
 
 
 def _without_zip_maps(model: OnnxModel) -> OnnxModel:
-    """`model` with the tensor of probabilities as its output where that is a list of maps from class to probability.
+    """Returns `model` with final ZipMap nodes removed, so that the tensor of probabilities is the output.
 
-    Converters of scikit-learn, XGBoost and LightGBM end a classifier with such a ZipMap by default. Modules have no
-    maps; the columns of the tensor are the classes in the order of the node's attribute. A warning says so.
+    Converters of scikit-learn, XGBoost and LightGBM by default end a classifier with a ZipMap, a list of maps from
+    class to probability. Modules don't support maps. The columns of the tensor are the classes in the order of the
+    node's attribute, which a warning explains.
     """
     graph = model.proto.graph
     ends = {each.name for each in graph.output}
@@ -114,10 +115,10 @@ def _parsed_text(source: Path, content: bytes) -> ModelProto:
 
 
 def external_file(tensor: TensorProto, directory: Path | None) -> tuple[Path, int, int]:
-    """The file beside the model in which a tensor lies, the first of its bytes and how many they are.
+    """Returns the path of the external file of a tensor, and the offset and number of its bytes.
 
-    Raises `DiagnosticError` for a file that is not there, that is reached through links or that is not a plain file (to
-    read it might not end), and for bytes beyond its end.
+    Raises `DiagnosticError` if the file is missing, is reached through links or isn't a regular file (reading it might
+    never end), and if the bytes exceed the file.
     """
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
@@ -132,7 +133,7 @@ def external_file(tensor: TensorProto, directory: Path | None) -> tuple[Path, in
         status = path.stat()
     except ValueError as error:
         raise model_error(f"tensor '{tensor.name}' has an invalid data location: {error}") from error
-    except RuntimeError as error:  # what Python 3.11 says of a loop
+    except RuntimeError as error:  # Python 3.11 raises it for a loop of links
         raise model_error(f"tensor '{tensor.name}' is stored in '{location}', a link to itself") from error
     except OSError as error:
         raise model_error(f"tensor '{tensor.name}': cannot read '{location}': {error.strerror}") from error
@@ -145,7 +146,7 @@ def external_file(tensor: TensorProto, directory: Path | None) -> tuple[Path, in
 
 
 def inlined(tensor: TensorProto, directory: Path | None) -> TensorProto:
-    """`tensor` with its data in place of the file that holds it. Raises `DiagnosticError` as `external_file` does."""
+    """Returns `tensor` with its data included instead of external. Raises `DiagnosticError` like `external_file`."""
     if tensor.data_location != TensorProto.EXTERNAL:
         return tensor
     data = _file_bytes(tensor, *external_file(tensor, directory))
@@ -163,10 +164,10 @@ def _file_bytes(tensor: TensorProto, path: Path, offset: int, length: int) -> by
 
 
 def tensor_bytes(tensor: TensorProto, directory: Path | None) -> bytes:
-    """The elements of a tensor as little-endian bytes of their storage type, one byte for a packed element.
+    """Returns the elements of a tensor as little-endian bytes of their storage type, one byte per packed element.
 
-    Bytes that the model holds are taken over as they are. Raises `DiagnosticError` for a type that `nn` has not, and
-    where the bytes are more or fewer than the shape says.
+    Raw bytes in the model are returned without a copy. Raises `DiagnosticError` for a type that `nn` doesn't support,
+    and if the number of bytes doesn't match the shape.
     """
     element = ELEMENT_TYPES.get(tensor.data_type)
     dtype = None if element is None else dense_dtype(element)
@@ -196,7 +197,7 @@ def tensor_bytes(tensor: TensorProto, directory: Path | None) -> bytes:
 
 
 def _listed(tensor: TensorProto, dtype: np.dtype[Any], count: int) -> bytes:
-    """Elements that are packed, or listed one by one in the field of their type."""
+    """Returns the bytes of elements that are packed, or listed in the field of their type."""
     try:
         array = numpy_helper.to_array(tensor)
     except (ValueError, TypeError) as error:

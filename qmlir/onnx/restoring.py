@@ -1,7 +1,7 @@
-"""The module of an exported model, as text in the model's metadata, and a digest that tells an edited model.
+"""Stores the text of a module in the metadata of the exported model, and restores the module on import.
 
-Large constants are the tensors of the model: the text names them. The digest is of the text, the tensors, the nodes and
-the recorded ranges. It tells a model that was edited after the export; it does not tell who wrote the model.
+The text refers to tensors of the model for large constants. A digest of the text, the tensors, the nodes and the
+recorded ranges detects models that were edited after the export; it doesn't authenticate the author.
 """
 
 import hashlib
@@ -34,16 +34,16 @@ VERSION = 2
 """The version of `qmlir.export`. Version 1 described each node; it is imported as a model of another tool."""
 
 FROM_MODEL = frozenset({"nn.metadata", "nn.producer"})
-"""Attributes of a module that ONNX has fields for."""
+"""Attributes of a module that are stored in fields of the ONNX model."""
 
 _FILE = "initializers"
-"""Stands for the tensors of the model in the text, instead of a weights file."""
+"""The name of the weights file in the text that denotes the tensors of the model."""
 
 
 def _held(proto: TensorProto, element: Attribute, directory: Path | None = None) -> bytes:
-    """The stored elements of a constant, as a module holds them. Raises `DiagnosticError`.
+    """Returns the stored elements of a constant as in the module. Raises `DiagnosticError` for invalid tensors.
 
-    A model may hold signed integers of 8 bits and less as unsigned ones that are higher (`export.unsigned`).
+    A model may store signed integers of at most 8 bits as shifted unsigned ones (`export.signed_as_unsigned`).
     """
     data, integer = tensor_bytes(proto, directory), as_integer(element)
     if proto.data_type != TensorProto.UINT8 or integer is None or integer.signedness.data is Signedness.UNSIGNED:
@@ -54,12 +54,12 @@ def _held(proto: TensorProto, element: Attribute, directory: Path | None = None)
 
 @dataclass
 class HeldConstants:
-    """The tensors of a model under construction that hold constants of its module: their names, by the bytes."""
+    """The names of tensors in a model under construction that hold constants of its module, by their bytes."""
 
     names: dict[bytes, str] = field(default_factory=dict[bytes, str])
 
     def add(self, op: ConstantOp, proto: TensorProto) -> None:
-        """Let the text of the module name the tensor that was written for `op`."""
+        """Records `proto` as the tensor written for `op`, so that the text of the module can refer to it."""
         value = as_dense(op.value)
         if value is None or len(data := value.data.data) <= ELEMENTS_ALIAS_BYTES or data in self.names:
             return
@@ -67,7 +67,7 @@ class HeldConstants:
             self.names[data] = proto.name
 
     def text(self, module: ModuleOp) -> str:
-        """The text of a module, whose large constants are references, without what the model has fields for."""
+        """Returns the text of a module with references for large constants, without attributes in `FROM_MODEL`."""
         module = module.clone()
         for key in FROM_MODEL & module.attributes.keys():
             del module.attributes[key]
@@ -88,7 +88,7 @@ class _ModelWeights(WeightsReader):
         self._tensors = {each.name: each for each in _tensors(model.proto.graph)}
 
     def load(self, weights: ExternalWeightsAttr) -> AnyDense:
-        """The dense attribute that `weights` stands for. Raises `WeightsError`."""
+        """Returns the dense attribute that `weights` refers to. Raises `WeightsError` if there is no such tensor."""
         proto = self._tensors.get(weights.key.data)
         if weights.file.data != _FILE or proto is None:
             raise WeightsError(f"the model has no tensor '{weights.key.data}'")
@@ -96,7 +96,7 @@ class _ModelWeights(WeightsReader):
 
 
 def _tensors(graph: GraphProto) -> Iterator[TensorProto]:
-    """The tensors of a graph, and of the graphs that its nodes contain."""
+    """Yields the tensors of a graph and of the subgraphs in its nodes."""
     yield from graph.initializer
     for node in nodes_within(graph.node):
         for inner in subgraphs(node):
@@ -104,7 +104,7 @@ def _tensors(graph: GraphProto) -> Iterator[TensorProto]:
 
 
 def _pieces(model: ModelProto, directory: Path | None) -> Iterator[bytes]:
-    """All that the digest depends on. Tensors count by their elements, wherever these are stored."""
+    """Yields everything that the digest depends on. Tensors contribute their elements, wherever they are stored."""
     yield metadata.entries(model)[metadata.MODULE].encode()
     graph = model.graph
     for each in model.opset_import:
@@ -132,17 +132,17 @@ def _digest(model: ModelProto, directory: Path | None = None) -> str:
 
 
 def keep(model: ModelProto, text: str, settings: Settings) -> None:
-    """Write the text of its module into the metadata of a model, and the digest of both."""
+    """Writes the text of its module and the digest into the metadata of a model."""
     metadata.write(model, {metadata.MODULE: text})
     said = {**asdict(settings), "version": VERSION, "digest": _digest(model)}
     metadata.write(model, {metadata.EXPORT: json.dumps(said)})
 
 
 def restored(model: OnnxModel) -> ModuleOp | None:
-    """The module that a model was exported from, without what the model has fields for.
+    """Returns the module that a model was exported from, without attributes in `FROM_MODEL`.
 
-    `None` for a model that qmlir did not export, and, with a remark, for one that was edited since or that another
-    version exported.
+    Returns `None` for a model that qmlir didn't export and, with a remark, for one that was edited after the export or
+    exported by another version.
     """
     said: Mapping[str, str] = metadata.entries(model.proto)
     if metadata.EXPORT not in said:

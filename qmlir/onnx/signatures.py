@@ -1,8 +1,8 @@
-"""The schema of an operator: its inputs with their types, its outputs and its attributes.
+"""Operator schemas: inputs with their types, outputs and attributes.
 
-ONNX's operators have theirs in `onnx.defs`. Those of ONNX Runtime's domain `com.microsoft` that are imported are a
-table here, as ONNX Runtime declares them (`onnxruntime/core/graph/contrib_ops/`); it is not registered with ONNX, whose
-checker goes on to treat them as operators of an unknown domain.
+ONNX's operators have schemas in `onnx.defs`. A table in this module has those of ONNX Runtime's domain `com.microsoft`
+that can be imported, as declared in `onnxruntime/core/graph/contrib_ops/`. It is not registered with ONNX, whose
+checker still treats these operators as unknown.
 """
 
 from functools import cache
@@ -13,22 +13,22 @@ from onnx import AttributeProto, NodeProto, defs
 from qmlir.onnx.export.emission import MICROSOFT
 
 UNBOUNDED = 2**31 - 1
-"""The number of inputs of an operator that takes any number."""
+"""The maximum number of inputs of a variadic operator."""
 
 
 def attribute_kind(kind: int) -> str:
-    """The name of an attribute's type: `ints`."""
+    """Returns the name of an attribute's type, such as `ints`."""
     names = {number: name for name, number in AttributeProto.AttributeType.items()}
     return names.get(kind, f"type {kind}").lower()
 
 
 def declared_kind(attribute: defs.OpSchema.Attribute) -> str:
-    """The name of the type that a schema declares for an attribute: `ints`."""
+    """Returns the name of the type that a schema declares for an attribute, such as `ints`."""
     return cast(Any, attribute.type).name.lower()
 
 
 def schema_of(node: NodeProto, version: int) -> defs.OpSchema | None:
-    """The schema of the node's operator in this version of its operator set; `None` where its domain declares none."""
+    """Returns the schema of the node's operator in this version of its operator set, or `None` if there is none."""
     if node.domain == MICROSOFT:
         return _microsoft(node.op_type)
     domain = "" if node.domain == "ai.onnx" else node.domain
@@ -39,7 +39,7 @@ def schema_of(node: NodeProto, version: int) -> defs.OpSchema | None:
 
 
 def is_added(node: NodeProto, version: int) -> bool:
-    """Whether ONNX Runtime adds the node's operator to this version of ONNX's own operator set."""
+    """Returns True if ONNX Runtime adds the node's operator to this version of ONNX's operator set."""
     known = node.op_type in ADDED or node.op_type in EARLIER
     return known and node.domain in ("", "ai.onnx") and _standard(node.op_type, version) is None
 
@@ -219,21 +219,21 @@ _MICROSOFT: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
         },
     ),
 }
-"""By operator: inputs as `variable:name`, `?` for one that may be left out and `*` for any number of types of their
-own; the types of each variable; the types of attributes, `!` for one that has to be given."""
+"""By operator: inputs as `variable:name` (`?` is optional, `*` is variadic with any types), the types of each variable,
+and the types of attributes (`!` is required)."""
 
 ADDED = frozenset({"SimplifiedLayerNormalization"})
-"""The operators among them that ONNX Runtime adds to ONNX's own domain."""
+"""The operators in the table that ONNX Runtime adds to ONNX's domain."""
 
 EARLIER = {"LayerNormalization": 17}
-"""Operators of ONNX that ONNX Runtime has in older operator sets too, and the version that they are of."""
+"""ONNX operators that ONNX Runtime also accepts in older operator sets, with the version that defines them."""
 
 _OUTPUTS = {
     "DynamicQuantizeLSTM": 3, "SkipLayerNormalization": 4, "SkipSimplifiedLayerNormalization": 4,
     "SimplifiedLayerNormalization": 2, "EmbedLayerNormalization": 3, "MultiHeadAttention": 4, "Attention": 2,
     "GroupQueryAttention": 4,
 }  # fmt: skip
-"""How many outputs an operator gives at most, where that is not one."""
+"""The maximum number of outputs of operators with more than one."""
 
 _OPTIONS = {
     "?": defs.OpSchema.FormalParameterOption.Optional,

@@ -1,4 +1,4 @@
-"""Nodes of a model that nothing imports: one error says which, or islands have them, for another runtime."""
+"""Unsupported nodes of a model: listed in one error, or grouped into islands that fall back to another runtime."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -21,29 +21,29 @@ from qmlir.onnx.functions import Functions, fixed_definition, is_defined_by_func
 from qmlir.onnx.order import producers_of, subgraphs, used_tensors
 
 _OPTIMIZED_DOMAINS = ("com.microsoft.nchwc", "com.ms.internal.nhwc")
-"""Domains of layouts that ONNX Runtime's optimizer chooses for the CPU that it runs on."""
+"""Domains of operators with layouts that ONNX Runtime's optimizer chooses for its CPU."""
 
 MAX_NODES_NAMED = 5
-"""How many nodes an error names for one operator."""
+"""The number of nodes per operator that an error names at most."""
 
 
 def domain_of(node: NodeProto) -> str:
-    """The domain of a node's operator, empty for ONNX's own."""
+    """Returns the domain of a node's operator; empty for ONNX's own domain."""
     return "" if node.domain == "ai.onnx" else node.domain
 
 
 def operator_key(node: NodeProto) -> str:
-    """The key of a node's operator in the tables of importers: `Relu`, `com.example::Relu`."""
+    """Returns the key of a node's operator in the tables of importers, such as `Relu` or `com.example::Relu`."""
     return f"{node.domain}::{node.op_type}" if domain_of(node) else node.op_type
 
 
 def is_structured(node: NodeProto) -> bool:
-    """Whether a node has graphs that are imported as regions, or in its place."""
+    """Returns True if the graphs of a node are imported as regions, or replace the node."""
     return node.op_type in STRUCTURED and not domain_of(node)
 
 
 def chosen_branch(node: NodeProto, condition: Array | None) -> GraphProto | None:
-    """The graph that an If runs; `None` where its condition is known in a run only."""
+    """Returns the graph that an If runs, or `None` if its condition is known only at run time."""
     if condition is None or condition.size != 1:
         return None
     name = "then_branch" if condition.item() else "else_branch"
@@ -52,29 +52,29 @@ def chosen_branch(node: NodeProto, condition: Array | None) -> GraphProto | None
 
 
 def shown_names(names: Sequence[str]) -> str:
-    """The names of some nodes, not of too many."""
+    """Returns the names of nodes as text, at most `MAX_NODES_NAMED`, followed by the number of the others."""
     more = f" and {len(names) - MAX_NODES_NAMED} more" if len(names) > MAX_NODES_NAMED else ""
     return ", ".join(f"'{name}'" for name in names[:MAX_NODES_NAMED]) + more
 
 
 def _shown_operators(nodes: Mapping[str, Sequence[str]]) -> str:
-    """Operators with the names of their nodes: `Det (1: 'd'); Fancy (2: 'a', 'b')`."""
+    """Returns operators with the names of their nodes as text, such as `Det (1: 'd'); Fancy (2: 'a', 'b')`."""
     return "; ".join(f"{key} ({len(names)}: {shown_names(names)})" for key, names in sorted(nodes.items()))
 
 
 @dataclass(frozen=True)
 class Operators:
-    """What can be imported: the importers, the functions of the model, and whether the rest may be islands."""
+    """The supported operators: importers and functions of the model; `fallback` allows islands for the others."""
 
     importers: Mapping[str, Callable[..., Any]]
     functions: Functions
     fallback: bool
 
     def has(self, node: NodeProto, versions: Mapping[str, int]) -> bool:
-        """Whether a node becomes operations of its own."""
+        """Returns True if a node can be imported: as operations, by a function, or as a structured operation."""
         if self.functions.find(node) is not None or operator_key(node) in self.importers:
             return True
-        if is_structured(node):  # of an If, one branch may be imported alone
+        if is_structured(node):  # for an If, only one branch may be imported
             nodes = (inner for graph in subgraphs(node) for inner in graph.node)
             return node.op_type == "If" or all(self.has(inner, versions) for inner in nodes)
         version = versions.get(domain_of(node), 0)
@@ -85,20 +85,20 @@ class Operators:
         return all(self.has(inner, own) for inner in body.node)
 
     def may_be_island(self, node: NodeProto) -> bool:
-        """Whether another runtime may compute a node."""
+        """Returns True if a node may fall back to another runtime."""
         return self.fallback and _may_run(node)
 
     def check(self, nodes: Iterable[NodeProto], versions: Mapping[str, int], model: str) -> None:
-        """Raise one error that lists every operator that nothing imports, and that no island can have."""
+        """Raises one `DiagnosticError` that lists every unsupported operator that can't be in an island."""
         missing: dict[str, list[str]] = defaultdict(list)
         self._collect(nodes, versions, missing, set())
         if missing:
             raise self._error(missing, model)
 
     def tell_islands(self, module: ModuleOp, model: str) -> None:
-        """Say which nodes are in islands; without a fallback, raise the error about them.
+        """Reports the nodes in islands; without a fallback, raises an error about them.
 
-        An exported model may bring islands, whatever is imported.
+        An exported model may contain islands even if all of its nodes can be imported.
         """
         missing: dict[str, list[str]] = defaultdict(list)
         refused: dict[str, list[str]] = defaultdict(list)
@@ -107,7 +107,7 @@ class Operators:
             nodes = ModelProto.FromString(island.model_bytes).graph.node
             origins = origins_of(island)
             names = list(map(str, origins)) if len(origins) == len(nodes) else list(map(node_name, nodes))
-            if reason := _refusals_of(island):  # a branch has the name of its If
+            if reason := _refusals_of(island):  # a branch is named after its If
                 refused[reason].extend(map(str, origins) if origins else names)
                 continue
             for node, name in zip(nodes, names, strict=True):
@@ -139,7 +139,7 @@ class Operators:
     def _collect(
         self, nodes: Iterable[NodeProto], versions: Mapping[str, int], missing: dict[str, list[str]], called: set[int]
     ) -> None:
-        """`called`: the functions that were looked into, by their identity."""
+        """Collects unsupported nodes in `missing`. `called` are the functions visited so far, by identity."""
         for node in nodes:
             function = self.functions.find(node)
             if function is not None:
@@ -151,9 +151,9 @@ class Operators:
 
 
 def advice_for(domain: str, *, is_refused: bool = False) -> str:
-    """The help, `; help: …`, about operators of `domain` that nothing imports; empty if nothing is known to help.
+    """Returns the help text `; help: …` for unsupported operators of `domain`; empty if there is none.
 
-    `is_refused`: no runtime takes them either.
+    `is_refused` means that no other runtime can run them either.
     """
     if domain in _OPTIMIZED_DOMAINS:
         layout = "this layout is for CPUs like the one that saved the model"
@@ -169,7 +169,7 @@ def _may_run(node: NodeProto) -> bool:
 
 @dataclass(frozen=True)
 class Island:
-    """Nodes for another runtime, in order, and the tensors that go in and out."""
+    """Nodes that run on another runtime, in order, with their input and output tensors."""
 
     nodes: tuple[NodeProto, ...]
     inputs: tuple[str, ...]
@@ -177,12 +177,12 @@ class Island:
 
     @property
     def has_subgraphs(self) -> bool:
-        """Whether a node has graphs of its own, which may call functions of the model."""
+        """Whether a node contains subgraphs, which may call functions of the model."""
         return any(map(subgraphs, self.nodes))
 
     @property
     def operators(self) -> Mapping[str, Sequence[str]]:
-        """The names of nodes by operator."""
+        """Returns the names of the nodes of each operator."""
         found: dict[str, list[str]] = defaultdict(list)
         for node in self.nodes:
             found[operator_key(node)].append(node_name(node))
@@ -193,7 +193,7 @@ _NO_OPERATION = "qmlir has no operation for "
 
 
 def reason_text(island: Island, refused: Mapping[str, str]) -> str:
-    """Why nodes are an island: of which operators there is no operation, and why others are `refused`."""
+    """Returns the reason for an island: the unsupported operators, and why nodes of others were `refused`."""
     by_reason: dict[str, list[str]] = defaultdict(list)
     for key, reason in refused.items():
         by_reason[reason].append(key)
@@ -203,23 +203,23 @@ def reason_text(island: Island, refused: Mapping[str, str]) -> str:
 
 
 def _refusals_of(island: OnnxIslandOp) -> str:
-    """What its reason says of refused nodes; empty where there are none."""
+    """Returns the reason of an island with rejected nodes; empty if there are none."""
     return "" if island.cause.startswith(_NO_OPERATION) else island.cause
 
 
 def nodes_of(step: NodeProto | Island) -> Sequence[NodeProto]:
-    """The nodes of a step of an order."""
+    """Returns the nodes of a step: those of an island, or the node itself."""
     return step.nodes if isinstance(step, Island) else (step,)
 
 
 def island_of(node: NodeProto) -> Island:
-    """The island of one node."""
+    """Returns an island of one node."""
     used = dict.fromkeys(name for name in used_tensors(node) if name)
     return Island((node,), tuple(used), tuple(name for name in node.output if name))
 
 
 def island_of_graph(graph: GraphProto) -> Island:
-    """The island of the nodes of a graph without inputs; what the graph holds are inputs of the island."""
+    """Returns an island of all nodes of a graph without inputs; initializers become inputs of the island."""
     inside = {name for node in graph.node for name in node.output}
     used = [name for node in graph.node for name in used_tensors(node) if name and name not in inside]
     outputs = [each.name for each in graph.output if each.name in inside]
@@ -229,18 +229,18 @@ def island_of_graph(graph: GraphProto) -> Island:
 def with_islands(
     nodes: Sequence[NodeProto], missing: Collection[int], wanted: Collection[str] | None
 ) -> Sequence[NodeProto | Island]:
-    """`nodes` in an order in which they can run, those at the places `missing` in islands; `wanted` are the outputs.
+    """Returns `nodes` in a topological order, with those at the indices `missing` grouped into islands.
 
-    Phases take turns between nodes that are imported and those that are not, each node in the first one that its
-    operands allow. So no path leaves an island and comes back: all between two nodes of one phase is in that phase.
-    Nodes of a phase are in one island where they are connected. Without `wanted`, every tensor is.
+    Phases alternate between supported and unsupported nodes; each node is in the first phase that its operands allow.
+    So no path leaves an island and returns to it: all nodes between two nodes of a phase are in that phase. Connected
+    nodes of a phase form one island. `wanted` are the outputs of the graph; without it, every tensor is an output.
     """
     if not missing:
         return nodes
     producers = producers_of(nodes)
     before = [[producers[name] for name in used_tensors(node) if name in producers] for node in nodes]
     phases: list[int] = []
-    island = list(range(len(nodes)))  # of each node the first one that it is connected with
+    island = list(range(len(nodes)))  # for each node, the first node that it is connected with
     for place in range(len(nodes)):
         earliest = max((phases[other] for other in before[place]), default=0)
         phases.append(earliest + (earliest % 2 != (place in missing)))
@@ -269,7 +269,7 @@ def with_islands(
 
 
 def untyped_here(types: Mapping[str, TypeProto], names: Iterable[str]) -> bool:
-    """Whether one of these tensors is of a kind that only islands have inside: an optional value, a map."""
+    """Returns True if one of these tensors has a type that is supported only inside islands: optional or map."""
     return any(not _has_type(types[name]) for name in names if name in types)
 
 
@@ -280,27 +280,27 @@ def _has_type(type_: TypeProto) -> bool:
 
 
 class RefusedNodes:
-    """The nodes of a graph that importers refused, or that go with one into its island, and the errors about them."""
+    """The nodes of a graph that importers rejected, or that share an island with one, and their errors."""
 
     def __init__(self) -> None:
         self._found: dict[int, tuple[NodeProto, RefusedNodeError]] = {}  # by identity: nodes may be equal
 
     def add(self, node: NodeProto, refusal: RefusedNodeError) -> None:
-        """Note a node, for what is said of it or of one that defines it."""
+        """Records a node that was rejected itself, or whose definition contains a rejected node."""
         if refusal.node is not node:
             refusal = RefusedNodeError(node, f"contains the {refusal.diagnostic.message}")
         self._found[id(node)] = node, refusal
 
     def places(self, nodes: Iterable[NodeProto]) -> set[int]:
-        """Where in `nodes` they are."""
+        """Returns the indices in `nodes` of recorded nodes."""
         return {place for place, node in enumerate(nodes) if id(node) in self._found}
 
     def first(self, nodes: Iterable[NodeProto]) -> RefusedNodeError | None:
-        """The error about the first one of `nodes`."""
+        """Returns the error about the first recorded node in `nodes`, or `None`."""
         return next((self._found[id(node)][1] for node in nodes if id(node) in self._found), None)
 
     def reasons(self, nodes: Iterable[NodeProto]) -> Mapping[str, str]:
-        """Why those of `nodes` were refused, one reason for each operator."""
+        """Returns why nodes in `nodes` were rejected, one reason for each operator."""
         found: dict[str, str] = {}
         for node in nodes:
             if id(node) in self._found:
