@@ -48,12 +48,12 @@ ImportIsland = Callable[[GraphProto, GraphBuilder, Sequence[AnyTensor], str], li
 
 
 class NoForm(Exception):
-    """Why a node has no form in `scf`: what its message says follows the name of the node."""
+    """Raised if a node can't be imported to `scf`. The message continues after the name of the node."""
 
 
 @dataclass(frozen=True)
 class Control:
-    """A node with graphs, and what imports them."""
+    """A node with subgraphs, and the functions that import these."""
 
     node: NodeProto
     version: int
@@ -102,7 +102,7 @@ class Control:
         return builder.append(tensor.ExtractOp(value, zeros, element), [self.origin]).result
 
     def known_condition(self, value: SSAValue | None) -> bool | None:
-        """What a condition is, `None` where a run says it; one that is left out holds."""
+        """Returns the value of a condition, or `None` if it is known only at run time; an omitted one is true."""
         if value is None:
             return True
         array = self.builder.constant_value(value)
@@ -170,9 +170,9 @@ def _discard(*blocks: Block) -> None:
 
 
 def import_if(control: Control) -> Sequence[SSAValue]:
-    """An `scf.if`. Raises `NoForm` where the branches give different types.
+    """Imports If as an `scf.if`. Raises `NoForm` if the branches return different types.
 
-    A branch that can't be formed is an island in its region, if the other one says what types it gives.
+    A branch that can't be imported becomes an island in its region, if the other branch determines its types.
     """
     (condition,) = control.inputs
     assert condition is not None
@@ -228,14 +228,14 @@ def _is_flag(value: SSAValue) -> bool:
 
 @dataclass
 class _Loop:
-    """The body of a loop under construction, which carries states, stacked outputs, and the number of the step."""
+    """The body of a loop under construction. It carries states, stacked outputs and the iteration number."""
 
     control: Control
     names: Sequence[str]
-    """Of the states."""
+    """The names of the states."""
 
     states: list[SSAValue]
-    """With which the first step begins."""
+    """The initial values of the states."""
 
     def __post_init__(self) -> None:
         self.block = Block(arg_types=[*(value.type for value in self.states), TensorType(i64, [])])
@@ -244,11 +244,11 @@ class _Loop:
 
     @property
     def number(self) -> SSAValue:
-        """The number of the step, counted from 0."""
+        """The iteration number, counted from 0."""
         return self.block.args[-1]
 
     def check(self, after: Sequence[SSAValue]) -> None:
-        """Raise `NoForm` where a state has another type after a step."""
+        """Raises `NoForm` if an iteration changes the type of a state."""
         for name, before, value in zip(self.names, self.states, after, strict=True):
             if before.type != value.type:
                 raise NoForm(
@@ -278,7 +278,7 @@ class _Loop:
         return [*begins, control.constant(control.builder, 0)], [*gives, following]
 
     def counted(self, count: SSAValue, after: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """The results of an `scf.for` of `count` steps: the states, then the stacked outputs."""
+        """Returns the results of an `scf.for` with `count` iterations: the states, then the stacked outputs."""
         begins, gives = self.finish(after)
         self.block.insert_arg(IndexType(), 0)
         control = self.control
@@ -293,7 +293,7 @@ def _truth(builder: GraphBuilder, control: Control) -> SSAValue:
 
 
 def import_loop(control: Control) -> Sequence[SSAValue]:
-    """An `scf.for` where the condition always holds, otherwise an `scf.while`. Raises `NoForm`."""
+    """Imports Loop as an `scf.for` if the condition always holds, else as an `scf.while`. Raises `NoForm`."""
     bound, condition, *given = [*control.inputs, None][: max(2, len(control.inputs))]
     graph: GraphProto = control.attribute("body")
     states = [control.builder.plain(_as_tensor(value, name)) for value, name in _named(given, control, 2)]
@@ -378,7 +378,7 @@ def _flat(control: Control, builder: GraphBuilder, value: SSAValue) -> SSAValue:
 
 
 def import_scan(control: Control) -> Sequence[SSAValue]:
-    """An `scf.for` over the slices. Raises `NoForm` where their number is not known."""
+    """Imports Scan as an `scf.for` over the slices. Raises `NoForm` if their number is unknown."""
     if control.version < OLDEST_SCAN:
         raise NoForm(
             f"uses Scan of operator set {control.version}, which has batch and length inputs; convert the model "

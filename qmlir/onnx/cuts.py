@@ -1,4 +1,4 @@
-"""Cuts: the part of a model between named tensors, as a model of its own."""
+"""Cuts: extraction of the part of a model between named tensors as a separate model."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,23 +14,23 @@ from qmlir.onnx.order import producers_of, used_tensors
 from qmlir.onnx.reading import OnnxModel
 
 MAX_NAMED = 12
-"""How many names of tensors an error lists."""
+"""The number of names that an error lists at most."""
 
 
 @dataclass
 class _Part:
-    """What outputs need, followed back to the named inputs."""
+    """The backward slice of a graph from outputs to the named inputs."""
 
     graph: GraphProto
     inputs: Collection[str]
     nodes: set[int] = field(default_factory=set[int])
-    """The places of nodes."""
+    """The indices of the nodes in the slice."""
 
     tensors: dict[str, NodeProto | None] = field(default_factory=dict[str, NodeProto | None])
-    """All tensors that are used, each with a node that takes it; `None` for an output."""
+    """All tensors in the slice, each with a node that uses it; `None` for an output."""
 
     def follow(self, outputs: Sequence[str]) -> None:
-        """Collect what `outputs` need."""
+        """Adds the nodes and tensors that `outputs` depend on."""
         producers = producers_of(self.graph.node)
         self.tensors |= dict.fromkeys(outputs)
         waiting = list(outputs)
@@ -48,11 +48,11 @@ class _Part:
 
 
 def cut(model: OnnxModel, inputs: Sequence[str] | None, outputs: Sequence[str] | None) -> OnnxModel:
-    """The part of `model` that computes the tensors `outputs` of the tensors `inputs`, which may be any of the graph.
+    """Returns the part of `model` that computes the tensors `outputs` from the tensors `inputs` of its graph.
 
-    Without `inputs` it takes those inputs of the model that the outputs need, without `outputs` it gives the model's.
-    The type of a new input is the one that the model declares or ONNX infers. Raises `DiagnosticError` for names that
-    the model has not, for outputs that need an input which is not named, and for inputs that no output needs.
+    `inputs` defaults to those inputs of the model that the outputs need, `outputs` to those of the model. The type of a
+    new input is the declared one, or that inferred by ONNX. Raises `DiagnosticError` for unknown names, for outputs
+    that depend on an input that isn't named, and for inputs that no output depends on.
     """
     if inputs is None and outputs is None:
         return model
@@ -71,7 +71,7 @@ def cut(model: OnnxModel, inputs: Sequence[str] | None, outputs: Sequence[str] |
 
 
 def _model_inputs(graph: GraphProto) -> Iterator[ValueInfoProto]:
-    """The inputs of a graph that no initializer gives."""
+    """Returns the inputs of a graph that have no initializer."""
     given = {each.name for each in graph.initializer}
     return (each for each in graph.input if each.name not in given)
 
@@ -109,7 +109,7 @@ def _check_inputs(part: _Part, inputs: Sequence[str], needed: Sequence[str]) -> 
 
 
 def _model_of(model: OnnxModel, part: _Part, inputs: Sequence[str], outputs: Sequence[str]) -> ModelProto:
-    """The model of the nodes of `part`, without what the metadata of an exported one says of the whole."""
+    """Returns the model of the nodes of `part`, without metadata that describe a whole exported model."""
     proto, graph = model.proto, model.proto.graph
     infos = declared_infos(graph)
     if not infos.keys() >= {*inputs, *outputs}:

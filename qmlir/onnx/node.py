@@ -1,7 +1,7 @@
-"""One ONNX node as an importer sees it: attributes with their defaults, inputs as values, and operations to add.
+"""`Node`: an ONNX node for importers, with attributes, their defaults, input values, and methods to add operations.
 
-An importer is a function from a `Node` to the values of its outputs. It is all that a package outside writes, too: the
-entry point group `qmlir.onnx_importers` names tables from operator (`Relu`, `com.example::Relu`) to importer.
+An importer is a function from a `Node` to the values of its outputs. This is also the interface for packages: the entry
+point group `qmlir.onnx_importers` names tables from operator (`Relu`, `com.example::Relu`) to importer.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ NnOpT = TypeVar("NnOpT", bound=NnOp)
 OperationT = TypeVar("OperationT", bound=Operation)
 
 Importer = Callable[["Node"], "SSAValue | Sequence[SSAValue | None]"]
-"""Adds the operations of a node, and gives the values of its outputs in order; `None` for one that nobody asks for."""
+"""A function that adds the operations of a node and returns its outputs in order; `None` for an unused output."""
 
 NO_DEFAULT = object()
 
 Parameter = tuple[int, ...] | SSAValue | None
-"""A list of numbers: known, known at run time only, or left out."""
+"""A list of integers: known numbers, a value known only at run time, or `None` if omitted."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node, its operator set's version, its inputs, and the graph that it is imported into."""
+    """A node, the version of its operator set, its inputs, and the graph under construction."""
 
     proto: NodeProto
     version: int
     """The version of the node's operator set that the model uses."""
 
     inputs: tuple[SSAValue | None, ...]
-    """The inputs; `None` for one that is left out."""
+    """The inputs; `None` for an omitted one."""
 
     graph: GraphBuilder
     origin: Origin
@@ -68,24 +68,24 @@ class Node:
     """The types that the model declares, by name."""
 
     def error(self, message: str) -> DiagnosticError:
-        """The error, to be raised, that names this node."""
+        """Returns an error that names this node."""
         return node_error(self.proto, message)
 
     def unsupported(self, reason: str) -> DiagnosticError:
-        """The error, to be raised, about a form of this node that its importer does not take, though ONNX has it."""
+        """Returns an error about a valid node that its importer doesn't support; a fallback may run it."""
         return RefusedNodeError(self.proto, reason)
 
     def part(self, role: str) -> Node:
-        """This node, the operations of which stand for its part `role`: a profile tells its values from the others."""
+        """Returns this node with provenance for its component `role`, which profiles keep apart."""
         return replace(self, origin=self.origin.within(role))
 
     # Attributes
 
     def attribute(self, name: str, default: Any = NO_DEFAULT) -> Any:
-        """The value of an attribute as Python holds it: numbers, text, lists, NumPy arrays for tensors.
+        """Returns an attribute as a Python value: a number, text, a list, or a NumPy array for a tensor.
 
-        Where the model leaves it out: `default` where one is given, otherwise the default of ONNX's schema of that
-        version, `None` where the schema has none.
+        If the model omits it, returns `default` if given, else the default in ONNX's schema of that version, else
+        `None`.
         """
         for attribute in self.proto.attribute:
             if attribute.name == name:
@@ -99,13 +99,13 @@ class Node:
         return _python_value(declared.default_value, self)
 
     def has_attribute(self, name: str) -> bool:
-        """Whether the model gives this attribute."""
+        """Returns True if the node has this attribute."""
         return any(attribute.name == name for attribute in self.proto.attribute)
 
     # Inputs
 
     def _tensor(self, index: int) -> SSAValue | None:
-        """Input `index`, a tensor, as it is; `None` where it is left out."""
+        """Returns input `index`, which must be a tensor, unchanged; `None` if it is omitted."""
         value = self.inputs[index] if index < len(self.inputs) else None
         if value is not None and ranked_tensor(value.type) is None:
             fault = self.error if unranked_tensor(value.type) is None else self.unsupported
@@ -113,43 +113,43 @@ class Node:
         return value
 
     def optional(self, index: int) -> SSAValue | None:
-        """Input `index` as a plain tensor, `None` where it is left out."""
+        """Returns input `index` as a plain tensor, or `None` if it is omitted."""
         value = self._tensor(index)
         return None if value is None else self.graph.plain(value)
 
     def input(self, index: int = 0) -> SSAValue:
-        """Input `index` as a plain tensor: a quantized one is given as its integers."""
+        """Returns input `index` as a plain tensor; a quantized input is converted to its integers."""
         return self.graph.plain(self.quantized(index))
 
     def quantized(self, index: int = 0) -> SSAValue:
-        """Input `index` as it is, quantized or not: for operations that take both."""
+        """Returns input `index` unchanged, quantized or not, for operations that support both."""
         value = self._tensor(index)
         if value is None:
             raise self.error(f"missing input {index}")
         return value
 
     def sequence(self) -> SSAValue:
-        """Input 0, a sequence of tensors."""
+        """Returns input 0, which must be a sequence of tensors."""
         value = self.inputs[0]
         if value is None or not isinstance(value.type, SequenceType):
             raise self.error(f"input 0 must be a sequence, but got {'none' if value is None else value.type}")
         return value
 
     def stored(self, index: int, element: StoredType | UniformFloatType) -> SSAValue:
-        """Input `index`, of integers or quantized, as a quantized value of type `element` with the same integers."""
+        """Returns the integers of input `index` as a quantized value of type `element`."""
         return self.graph.stored(self.quantized(index), element, [self.origin])
 
     def shape(self, index: int = 0) -> tuple[int, ...]:
-        """The shape of input `index`."""
+        """Returns the shape of input `index`."""
         return shape_of(self.quantized(index))
 
     def constant(self, index: int) -> Array | None:
-        """The elements of input `index`, `None` where it is left out or not a constant."""
+        """Returns the elements of input `index`, or `None` if it is omitted or not constant."""
         value = self._tensor(index)
         return None if value is None else self.graph.constant_value(value)
 
     def parameter(self, index: int) -> Parameter:
-        """Input `index`, a list of integers: its numbers where they are known, otherwise the value as i64."""
+        """Returns input `index`, a list of integers: its numbers if known, else the value as i64."""
         value = self._tensor(index)
         if value is None:
             return None
@@ -159,7 +159,7 @@ class Node:
         return self.cast(value, i64)
 
     def integer(self, index: int) -> int | SSAValue | None:
-        """Input `index`, one integer: the number where it is known, otherwise the value as i64."""
+        """Returns input `index`, one integer: the number if known, else the value as i64."""
         constant = self.constant(index)
         if constant is not None and constant.size == 1:
             return int(constant.reshape(())[()])
@@ -169,7 +169,7 @@ class Node:
         return found[0] if isinstance(found, tuple) else found
 
     def moved_parameter(self, name: str, index: int, *, is_scalar: bool = False) -> Any:
-        """The integers of the attribute `name`, or of input `index` in the versions that moved them there."""
+        """Returns the integers of the attribute `name`, or of input `index` in versions that replaced the attribute."""
         if self.has_attribute(name):
             return self.attribute(name)
         return self.integer(index) if is_scalar else self.parameter(index)
@@ -185,12 +185,11 @@ class Node:
         result_element: StoredType | None = None,
         **properties: Any,
     ) -> NnOpT:
-        """Add an operation with this node's provenance; see `build` for operands and properties.
+        """Adds an operation with this node's provenance; see `build` for operands and properties.
 
-        `result_element` is the quantized type of the first result, where its parameters are its own. ONNX's integers
-        have no parameters: quantized operands whose types do not go together are taken as their integers.
-
-        Raises `DiagnosticError` where the operands do not go together.
+        `result_element` is the quantized type of the first result, if it doesn't follow from the operands. If the types
+        of quantized operands are incompatible, their plain integers are used, as in ONNX. Raises `DiagnosticError` if
+        the operands are still incompatible.
         """
 
         def built(values: Sequence[Operand]) -> NnOpT:
@@ -232,31 +231,31 @@ class Node:
         )
 
     def cast(self, value: SSAValue, element: Attribute, **properties: Any) -> SSAValue:
-        """`value` with elements of the plain type `element`; `properties` are those of `nn.cast`."""
+        """Returns `value` cast to the plain type `element`; `properties` are those of `nn.cast`."""
         if element_of(value) == element:
             return value
         return self.add(CastOp, value, result_types=[TensorType(element, shape_of(value))], **properties).result
 
     def reshaped(self, value: SSAValue, shape: Sequence[int], sizes: SSAValue | None = None) -> SSAValue:
-        """`value` in another shape; `sizes` gives it at run time where more than one size is unknown."""
+        """Returns `value` reshaped; `sizes` is the shape at run time if more than one size is unknown."""
         type_ = TensorType(element_of(value), shape)
         return self.add(ReshapeOp, value, sizes, result_types=[type_]).result
 
     def insert(self, op: OperationT) -> OperationT:
-        """Add an operation of any dialect with this node's provenance."""
+        """Adds an operation of any dialect with this node's provenance."""
         return self.graph.append(op, [self.origin])
 
     def add_constant(self, array: Array, element: Attribute) -> SSAValue:
-        """Add a constant with elements of type `element`, held in `array`."""
+        """Adds a constant with the elements of `array`, of type `element`."""
         return self.insert(ConstantOp.of(np.ascontiguousarray(array), TensorType(element, array.shape))).result
 
     def scalar(self, number: float, like: SSAValue) -> SSAValue:
-        """Add a constant of rank 0 with the element type of `like`."""
+        """Adds a scalar constant with the element type of `like`."""
         element = element_of(like)
         return self.add_constant(np.array(number, dtype=self.graph.dtype_of(element)), element)
 
     def element_type(self, data_type: int) -> Attribute:
-        """The element type of an ONNX data type. Raises `DiagnosticError` for one that `nn` has not."""
+        """Returns the element type of an ONNX data type. Raises `DiagnosticError` if `nn` doesn't support it."""
         element = ELEMENT_TYPES.get(data_type)
         if element is None:
             raise self.unsupported(f"elements of {data_type_name(data_type)} are not supported")

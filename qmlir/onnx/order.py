@@ -1,4 +1,4 @@
-"""The nodes of a graph that its outputs need. ONNX has each follow what it uses; the others are named."""
+"""Dependencies between the nodes of a graph, and the nodes that its outputs need."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
@@ -9,13 +9,13 @@ from qmlir.onnx.errors import describe_node, model_error, node_error
 
 
 def subgraphs(node: NodeProto) -> list[GraphProto]:
-    """The graphs among the attributes of a node: branches of If, bodies of Loop and Scan."""
+    """Returns the subgraphs in the attributes of a node: branches of If, bodies of Loop and Scan."""
     single = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
     return [*single, *(graph for attribute in node.attribute for graph in attribute.graphs)]
 
 
 def nodes_within(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
-    """Yield `nodes` and those of the graphs that they hold, at any depth."""
+    """Yields `nodes` and all nodes in their subgraphs, at any depth."""
     waiting = list(nodes)
     while waiting:
         node = waiting.pop()
@@ -24,7 +24,7 @@ def nodes_within(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
 
 
 def captured_tensors(graph: GraphProto) -> list[str]:
-    """The tensors that a subgraph uses of the graphs around it, in order."""
+    """Returns the tensors that a subgraph captures from enclosing graphs, in order."""
     own = {
         *(each.name for each in (*graph.input, *graph.initializer)),
         *(name for node in graph.node for name in node.output),
@@ -34,9 +34,9 @@ def captured_tensors(graph: GraphProto) -> list[str]:
 
 
 def used_tensors(node: NodeProto) -> list[str]:
-    """The tensors that a node needs: its inputs, and what its subgraphs use of the graph.
+    """Returns the tensors that a node uses: its inputs and those that its subgraphs capture.
 
-    Gradient names the one that it differentiates in an attribute.
+    Gradient names the tensor that it differentiates in an attribute.
     """
     captured = [name for graph in subgraphs(node) for name in captured_tensors(graph)]
     if (node.domain, node.op_type) == ("ai.onnx.preview.training", "Gradient"):
@@ -45,7 +45,7 @@ def used_tensors(node: NodeProto) -> list[str]:
 
 
 def producers_of(nodes: Sequence[NodeProto]) -> dict[str, int]:
-    """The place of the node that gives each tensor. Raises `DiagnosticError` for a tensor that two nodes give."""
+    """Returns the index of the node that computes each tensor. Raises `DiagnosticError` if two nodes compute one."""
     producers: dict[str, int] = {}
     for place, node in enumerate(nodes):
         for name in node.output:
@@ -61,7 +61,7 @@ def producers_of(nodes: Sequence[NodeProto]) -> dict[str, int]:
 
 
 def _needed(graph: GraphProto, producers: dict[str, int]) -> set[int]:
-    """The places of the nodes that the graph's outputs depend on."""
+    """Returns the indices of the nodes that the graph's outputs depend on."""
     waiting = [producers[each.name] for each in graph.output if each.name in producers]
     needed: set[int] = set()
     while waiting:
@@ -73,7 +73,7 @@ def _needed(graph: GraphProto, producers: dict[str, int]) -> set[int]:
 
 
 def needed_nodes(graph: GraphProto) -> list[NodeProto]:
-    """The needed nodes, in the model's order. Raises `DiagnosticError` for a cycle, and for nodes out of order."""
+    """Returns the needed nodes in the model's order. Raises `DiagnosticError` for a cycle or nodes out of order."""
     nodes = list(graph.node)
     producers = producers_of(nodes)
     needed = sorted(_needed(graph, producers))

@@ -1,5 +1,4 @@
-"""Scales and zero points as nodes give them: a quantized type where they are constants, values that broadcast where
-they are not.
+"""Scales and zero points of ONNX nodes: a quantized type if they are constants, else values that broadcast.
 
 A tensor has one scale, one for each index of an axis, or one for each block along an axis (ONNX QuantizeLinear).
 """
@@ -24,9 +23,9 @@ from qmlir.onnx.node import Node
 
 @dataclass(frozen=True)
 class ParameterLayout:
-    """How parameters lie over a tensor of `shape`: along `axis`, one for `block` indices (0: one for each).
+    """The layout of parameters over a tensor of `shape`: one for each `block` indices of `axis` (0: one per index).
 
-    Over a tensor without axes, and where the node takes one for a whole tensor, there is a single one.
+    A scalar tensor, and a tensor without a shape here, has a single parameter.
     """
 
     shape: tuple[int, ...] = ()
@@ -34,14 +33,14 @@ class ParameterLayout:
     block: int = 0
 
     def place(self) -> int:
-        """The axis, counted from the front; a vector has one only, whatever the node says."""
+        """Returns the non-negative axis; always 0 for a vector, whatever the attribute of the node."""
         rank = len(self.shape)
         return 0 if rank == 1 else normalized_axis(self.axis, rank)
 
     def aligned(self, node: Node, parameters: Sequence[int]) -> tuple[int, ...]:
-        """The shape in which parameters of a shape stand beside the axes of the tensor; `()` for a single one.
+        """Returns the shape that aligns parameters with the axes of the tensor; `()` for a single parameter.
 
-        Raises `DiagnosticError` where they fit neither the tensor, nor the axis, nor the blocks.
+        Raises `DiagnosticError` if their shape matches neither the tensor nor the axis nor the blocks.
         """
         if all(size == 1 for size in parameters):
             return ()
@@ -73,7 +72,7 @@ class ParameterLayout:
 
 
 def check_scales(node: Node, scales: Array, *, may_be_zero: bool = False) -> None:
-    """Raise `DiagnosticError` for a scale that is negative, infinite or not a number, or 0 unless it `may_be_zero`."""
+    """Raises `DiagnosticError` for a scale that is negative, infinite or NaN, or 0 unless `may_be_zero`."""
     values = scales.astype(np.float64)
     wrong = values[~(np.isfinite(values) & ((values >= 0) if may_be_zero else (values > 0)))]
     if wrong.size:
@@ -83,7 +82,7 @@ def check_scales(node: Node, scales: Array, *, may_be_zero: bool = False) -> Non
 
 @dataclass(frozen=True)
 class QParams:
-    """The scale and the zero point of a tensor, either of which may be left out."""
+    """The scale and zero point of a tensor; both are optional."""
 
     node: Node
     scale: SSAValue | None
@@ -95,9 +94,9 @@ class QParams:
         node: Node, scale: int | None, zero_point: int, shape: tuple[int, ...] = (), axis: int = 0, block: int = 0,
         *, divides: bool = False,
     ) -> "QParams":  # fmt: skip
-        """The parameters that the inputs of these numbers give; see `ParameterLayout` for the other arguments.
+        """Returns the parameters in inputs `scale` and `zero_point`; see `ParameterLayout` for the other arguments.
 
-        A scale that `divides`, as that of a result does, must not be 0.
+        A scale that `divides`, such as that of a result, must not be 0.
         """
         given = None if scale is None else node.input(scale)
         found = QParams(node, given, node.optional(zero_point), ParameterLayout(shape, axis, block))
@@ -111,15 +110,16 @@ class QParams:
     @overload
     def type_of(self, storage: SmallFloat, expressed: AnyFloat) -> UniformFloatType | None: ...
     def type_of(self, storage: IntegerType | SmallFloat, expressed: AnyFloat) -> UniformType | None:
-        """The quantized type of these parameters; `None` where they are not known before the model runs.
+        """Returns the quantized type of these parameters, or `None` if they are known only at run time.
 
-        Also `None` where no type holds them: a scale of 0, blocks that do not divide the axis, a zero point of floats.
+        Also returns `None` if no type can represent them: a scale of 0, blocks that don't divide the axis, a float zero
+        point.
         """
         scales = None if self.scale is None else self._constant(self.scale)
         zero_points = np.zeros((), np.int64) if self.zero_point is None else self._constant(self.zero_point)
         if scales is None or zero_points is None:
             return None
-        # A scale takes part in the arithmetic in the type that is expressed.
+        # The arithmetic rounds the scale to the expressed type.
         scales = scales.astype(self.node.graph.dtype_of(expressed)).astype(np.float64)
         zero_points = zero_points.astype(np.float64) if zero_points.dtype.kind not in "iu" else zero_points
         scales, zero_points = np.broadcast_arrays(scales, zero_points)
@@ -161,7 +161,7 @@ class QParams:
         return UniformQuantizedType.per_block(storage, expressed, blocks, scales, zero_points)
 
     def spread_array(self, array: Array) -> Array:
-        """A scale or a zero point in a shape that broadcasts against the tensor, whose sizes must be known."""
+        """Reshapes a scale or zero point so that it broadcasts against the tensor, which must have a static shape."""
         layout = self.layout
         array = array.reshape(layout.aligned(self.node, array.shape))
         place = layout.place() if array.shape else 0
@@ -170,11 +170,10 @@ class QParams:
         return np.take(array, np.arange(layout.shape[place]) // layout.block, axis=place)
 
     def without_zero_scales(self, data: int, scale: int, bias: int | None = None, channels: int = 0) -> Node:
-        """The node with the same real values and no scale of 0, where its input `data` is a constant.
+        """Returns the node with the same real values but without scales of 0, if its input `data` is a constant.
 
-        What has a scale of 0, such as a pruned channel, is 0: its integers become the zero point, and its scale 1, in
-        the inputs `data` and `scale`. In the input `bias`, whose last axis is the axis `channels` of the data, they
-        become 0.
+        Elements with a scale of 0, such as a pruned channel, are 0: their integers in `data` become the zero point, and
+        their `scale` becomes 1. In the input `bias`, whose last axis is the axis `channels` of the data, they become 0.
         """
         node = self.node
         scales, stored = node.constant(scale), node.constant(data)
@@ -197,7 +196,7 @@ class QParams:
         return replace(node, inputs=tuple(inputs))
 
     def spread(self, value: SSAValue) -> SSAValue:
-        """A scale or a zero point in a shape that broadcasts against the tensor."""
+        """Returns a scale or zero point reshaped so that it broadcasts against the tensor."""
         node, layout = self.node, self.layout
         shape = layout.aligned(node, shape_of(value))
         if shape != shape_of(value):
@@ -217,10 +216,10 @@ class QParams:
 def with_live_scales(
     stored: Array, scales: Array, zero_points: Array, spread: Callable[[Array], Array]
 ) -> tuple[Array, Array]:
-    """The integers and scales of the same real values without a scale of 0, which types cannot have.
+    """Returns integers and scales with the same real values but without scales of 0, which types don't allow.
 
-    Integers whose scale is 0 become their zero point, and the scale becomes 1. `spread` gives an array of parameters
-    the shape in which it broadcasts against `stored`.
+    Integers whose scale is 0 become their zero point, and the scale becomes 1. `spread` reshapes parameters so that
+    they broadcast against `stored`.
     """
     is_zero = scales == 0
     if not is_zero.any():

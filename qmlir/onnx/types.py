@@ -1,4 +1,4 @@
-"""Element types of ONNX and of `nn`: one table."""
+"""Conversion between ONNX data types and element types of `nn`."""
 
 import math
 from collections.abc import Sequence
@@ -64,10 +64,10 @@ ELEMENT_TYPES: dict[int, Attribute] = {
     TensorProto.FLOAT8E8M0: Float8E8M0FNUType(),
     TensorProto.STRING: StringType(),
 }
-"""ONNX's data types that an `nn` value can have."""
+"""The element type of each ONNX data type that `nn` supports."""
 
 DATA_TYPES: dict[Attribute, int] = {element: data_type for data_type, element in ELEMENT_TYPES.items()}
-"""The other way round."""
+"""The ONNX data type of each element type."""
 
 SUB_BYTE: dict[int, int] = {
     TensorProto.INT2: 2,
@@ -78,7 +78,7 @@ SUB_BYTE: dict[int, int] = {
     TensorProto.FLOAT6E2M3: 6,
     TensorProto.FLOAT6E3M2: 6,
 }
-"""ONNX's data types that are packed, from the lowest bit on, and the bits of each value."""
+"""ONNX data types that are packed, starting at the lowest bit, and the bits per element."""
 
 SINCE: dict[int, int] = {
     TensorProto.FLOAT4E2M1: 23,
@@ -88,14 +88,14 @@ SINCE: dict[int, int] = {
     TensorProto.FLOAT6E2M3: 28,
     TensorProto.FLOAT6E3M2: 28,
 }
-"""The first operator set with elements of a data type, where it is a late one."""
+"""The first operator set with a data type, for data types that were added later."""
 
 MAX_ELEMENTS = 2**33
-"""A tensor of more elements is a mistake, or an attack."""
+"""The largest number of elements of a tensor; a larger one is a mistake or an attack."""
 
 
 def shape_fault(sizes: Sequence[int]) -> str | None:
-    """What is wrong with sizes of a tensor, `DYNAMIC_INDEX` among them; `None` where nothing is."""
+    """Returns why a shape, which may contain `DYNAMIC_INDEX`, is invalid, or `None` if it is valid."""
     if len(sizes) > MAX_AXES:
         return f"{len(sizes)} axes, more than {MAX_AXES}"
     known = [size for size in sizes if size != DYNAMIC_INDEX]
@@ -110,5 +110,5 @@ _NAMES = {value: key for key, value in TensorProto.DataType.items()}
 
 
 def data_type_name(data_type: int) -> str:
-    """ONNX's name of a data type: `FLOAT8E4M3FN`."""
+    """Returns ONNX's name of a data type, such as `FLOAT8E4M3FN`."""
     return _NAMES.get(data_type, f"data type {data_type}")

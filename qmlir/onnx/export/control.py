@@ -1,7 +1,7 @@
-"""Choices and loops as If and Loop: the regions become graphs, which read the tensors around them by their names.
+"""Exports conditionals and loops as If and Loop. Regions become graphs, which capture outer tensors by name.
 
-A loop of `scf.for` and one of `scf.while` that tells by a value that it carries whether it goes on are written; they
-are those that an import makes of If, Loop and Scan. What only makes a bound or a condition of a tensor is no node.
+Supported are `scf.for`, and `scf.while` with a loop-carried condition, as created by the import of If, Loop and Scan.
+Operations that only convert a tensor to a bound or condition are not exported.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,18 +25,18 @@ from qmlir.onnx.export.emission import value_info
 from qmlir.onnx.export.naming import ValueNames
 
 SILENT = (arith.ConstantOp, arith.IndexCastOp, tensor.ExtractOp)
-"""What makes a bound or a condition of a tensor."""
+"""Operations that convert a tensor to a bound or condition."""
 
 
 def is_structured(op: Operation) -> bool:
-    """Whether an operation is a choice or a loop."""
+    """Returns True if an operation is a conditional or a loop."""
     return bool(op.regions) and isinstance(op, CONTROL)
 
 
 def of_regions(function: FuncOp) -> set[SSAValue]:
-    """The values that regions of choices and loops use, those that these hand on, and those that they return.
+    """Returns the values that regions of conditionals and loops use, forward or return.
 
-    Graphs declare the types of such values, so each is held as its type says.
+    Graphs declare the types of these values, so they must be exported with their own types.
     """
     block = function.body.block
     inside = (op for op in function.body.walk() if op.parent is not block or is_structured(op))
@@ -44,7 +44,7 @@ def of_regions(function: FuncOp) -> set[SSAValue]:
 
 
 def sink_constants(function: FuncOp) -> None:
-    """Put a copy of each quantized constant of `function` into every region that reads it.
+    """Copies each quantized constant of `function` into every region that reads it.
 
     ONNX Runtime's optimizations look for weights in the graph that dequantizes them, and fail at those of a graph
     around it (`TransposeDQWeightsForMatMulNBits` in core/optimizer/qdq_transformer/selectors_actions/qdq_actions.cc).
@@ -69,14 +69,14 @@ def sink_constants(function: FuncOp) -> None:
 
 
 WriteOperation = Callable[[GraphProto, Operation], Sequence[NodeProto]]
-"""Adds the nodes of an operation to a graph."""
+"""A function that adds the nodes of an operation to a graph."""
 
 
 @dataclass
 class ControlWriter:
-    """Writes choices and loops; `names` are those of all values, `write` writes other operations.
+    """Exports conditionals and loops. `names` are the names of all values; `write` exports other operations.
 
-    `taken` and `nodes_taken` are the names of tensors and of nodes that there are.
+    `taken` and `nodes_taken` are the names of existing tensors and nodes.
     """
 
     names: Mapping[SSAValue, str]
@@ -85,7 +85,7 @@ class ControlWriter:
     write: WriteOperation
 
     def nodes(self, op: Operation) -> list[NodeProto]:
-        """The nodes of a choice or a loop. Raises `DiagnosticError` for a loop that ONNX has not."""
+        """Returns the nodes of a conditional or loop. Raises `DiagnosticError` for an unsupported loop."""
         match op:
             case scf.IfOp():
                 return [self._choice(op)]
@@ -111,7 +111,7 @@ class ControlWriter:
         return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(array))
 
     def _graph(self, op: Operation, block: Block, values: Sequence[SSAValue], what: str) -> GraphProto:
-        """The graph of a region that gives `values`, each a tensor that a node of its own gives."""
+        """Returns the graph of a region with the outputs `values`, each computed by a separate node."""
         graph = GraphProto(name=self._name(op, what))
         for inner in block.ops:
             if not isinstance(inner, (scf.YieldOp, scf.ConditionOp, *SILENT)):
@@ -132,7 +132,7 @@ class ControlWriter:
         return self._node(op, "If", [self._tensor(op, op.cond)], then_branch=graphs[0], else_branch=graphs[1])
 
     def _tensor(self, op: Operation, value: SSAValue) -> str:
-        """The tensor of one element that a condition or a bound is read from."""
+        """Returns the name of the one-element tensor that a condition or bound is read from."""
         owner = value.owner
         if isinstance(owner, arith.IndexCastOp):
             owner = owner.input.owner
@@ -143,7 +143,7 @@ class ControlWriter:
     def _body(
         self, op: Operation, block: Block, arguments: Sequence[SSAValue], gives: Sequence[SSAValue]
     ) -> GraphProto:
-        """The body of a Loop, without what it says of going on."""
+        """Returns the body of a Loop, without its condition."""
         graph = self._graph(op, block, gives, "body")
         counted, held = self._name(op, "step"), self._name(op, "held")
         graph.input.append(value_info(counted, TensorType(i64, [])))
@@ -172,7 +172,7 @@ class ControlWriter:
         return [*nodes, self._node(op, "Loop", [count, "", *begins], body=body)]
 
     def _conditional(self, op: scf.WhileOp) -> list[NodeProto]:
-        """A Loop whose condition is the first value that is carried; the others are handed on as they are."""
+        """Returns a Loop whose condition is the first loop-carried value; the others are forwarded unchanged."""
         before, after = op.before_region.block, op.after_region.block
         condition, end = before.last_op, after.last_op
         assert isinstance(condition, scf.ConditionOp)
@@ -192,7 +192,7 @@ class ControlWriter:
 
 
 def nested_values(function: FuncOp) -> Iterator[SSAValue]:
-    """The arguments and results in regions of choices and loops."""
+    """Yields the block arguments and results inside regions of conditionals and loops."""
     for op in function.body.walk():
         if is_structured(op):
             for region in op.regions:

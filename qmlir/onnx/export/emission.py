@@ -1,11 +1,11 @@
-"""One operation on its way out: its operands and results by their ONNX names, and the nodes that it becomes.
+"""`Outgoing`: the export of one operation, with the ONNX names of its operands and results, and the nodes added so far.
 
-An exporter is a function from an `Outgoing` to nothing: it adds nodes, the last of which give `outputs`. It is all that
-a package outside writes, too: the entry point group `qmlir.onnx_exporters` names tables from operation class to
-exporter. Names inside an operation come from those of its results, so that the same operation gives the same nodes.
+An exporter is a function that takes an `Outgoing` and adds nodes, the last of which produce `outputs`. This is also the
+interface for packages: the entry point group `qmlir.onnx_exporters` names tables from operation class to exporter.
+Names inside an operation derive from those of its results, so that the export is deterministic.
 
-A quantized value is a tensor of its integers, in the smallest type that ONNX's operators compute with: 8, 16 or 32
-bits. Constants of 4 bits and less are packed where they are only dequantized.
+A quantized value is a tensor of its integers, in the smallest type that ONNX operators support: 8, 16 or 32 bits.
+Constants of at most 4 bits are packed if they are only dequantized.
 """
 
 from __future__ import annotations
@@ -46,40 +46,40 @@ from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES, SINCE, SUB_BYTE
 from qmlir.text.elements import dense_dtype
 
 CONTAINER_BITS = (8, 16, 32)
-"""Widths in which operators compute."""
+"""The integer widths that ONNX operators compute with."""
 
 PACKED = {2: (TensorProto.INT2, TensorProto.UINT2), 4: (TensorProto.INT4, TensorProto.UINT4)}
-"""Data types of several values in a byte, signed and unsigned."""
+"""ONNX data types with several values per byte, signed and unsigned, by width."""
 
 PACKED_SINCE = {2: 25, 4: 21}
-"""The first operator set that has them."""
+"""The first operator set with these data types, by width."""
 
 
 def container(element: StoredType) -> IntegerType:
-    """The integers that hold a quantized value at run time, as `nn` writes them: `i8`, `ui8`."""
+    """Returns the integer type that holds a quantized value at run time, in the notation of `nn`: `i8`, `ui8`."""
     bits = next(bits for bits in CONTAINER_BITS if element.bits <= bits)
     return IntegerType(bits) if element.is_signed else IntegerType(bits, Signedness.UNSIGNED)
 
 
 def held_element(element: Attribute) -> Attribute:
-    """The plain element type in which ONNX holds a value: f32 for a profiled f32, integers for a quantized one."""
+    """Returns the plain element type of a value in ONNX: f32 for a profiled f32, integers for a quantized one."""
     if isinstance(element, UniformFloatType):
         return element.storage
     return container(element) if isinstance(element, StoredType) else plain_type(element)
 
 
 def data_type(element: Attribute) -> int | None:
-    """ONNX's data type of an element, `None` where it has none."""
+    """Returns the ONNX data type of an element type, or `None` if there is none."""
     return DATA_TYPES.get(held_element(element))
 
 
 def element_since(element: Attribute) -> int:
-    """The first operator set whose operators take such elements; 0 for those that all take."""
+    """Returns the first operator set that supports such elements; 0 if all do."""
     return SINCE.get(data_type(element) or 0, 0)
 
 
 def packed_type(element: StoredType, opset: int) -> int | None:
-    """The data type of constants that are packed, `None` where they are not."""
+    """Returns the data type of packed constants of this type, or `None` if they aren't packed."""
     for bits, types in PACKED.items():
         if element.bits <= bits and opset >= PACKED_SINCE[bits]:
             return types[not element.is_signed]
@@ -87,14 +87,14 @@ def packed_type(element: StoredType, opset: int) -> int | None:
 
 
 def tensor_proto(name: str, array: Array, kind: int) -> TensorProto:
-    """The tensor of data type `kind` that holds `array`."""
+    """Returns a tensor of data type `kind` with the elements of `array`."""
     if kind in SUB_BYTE:
         return numpy_helper.from_array(array.astype(helper.tensor_dtype_to_np_dtype(kind)), name)
     return TensorProto(name=name, data_type=kind, dims=array.shape, raw_data=np.ascontiguousarray(array).tobytes())
 
 
 def plain_proto(name: str, array: Array, element: Attribute) -> TensorProto:
-    """The tensor of elements of a plain type, held in `array`; i1 as 0 and 1."""
+    """Returns a tensor of a plain element type with the elements of `array`; i1 is 0 or 1."""
     kind = DATA_TYPES[element]
     dtype = dense_dtype(element)
     assert dtype is not None
@@ -102,7 +102,7 @@ def plain_proto(name: str, array: Array, element: Attribute) -> TensorProto:
 
 
 def describe_type(proto: TypeProto, type_: Attribute, dims: Sequence[str] = ()) -> None:
-    """Write the type of a value; `dims` names open sizes."""
+    """Writes the type of a value into `proto`; `dims` are the names of dynamic dimensions."""
     if isinstance(type_, SequenceType):
         _describe_tensor(proto.sequence_type.elem_type, type_.tensors, ())
     else:
@@ -125,14 +125,14 @@ def _describe_tensor(proto: TypeProto, type_: AnyTensor | AnyUnrankedTensorType,
 
 
 def value_info(name: str, type_: Attribute, dims: Sequence[str] = ()) -> ValueInfoProto:
-    """What a graph says of a value."""
+    """Returns the declaration of a value in a graph; `dims` are the names of dynamic dimensions."""
     info = ValueInfoProto(name=name)
     describe_type(info.type, type_, dims)
     return info
 
 
 def has_onnx_type(type_: Attribute) -> bool:
-    """Whether ONNX has a type for such a value."""
+    """Returns True if ONNX has a type for values of this type."""
     if isinstance(type_, SequenceType):
         return type_.tensors.get_element_type() in DATA_TYPES
     ranked = ranked_tensor(type_)
@@ -140,13 +140,13 @@ def has_onnx_type(type_: Attribute) -> bool:
 
 
 def is_integer(element: Attribute) -> bool:
-    """Whether a plain element type is an integer, i1 not among them."""
+    """Returns True if a plain element type is an integer type other than i1."""
     found = as_integer(element)
     return found is not None and found.width.data > 1
 
 
 def plain_tensor_type(type_: Attribute) -> Attribute:
-    """The type that an import gives a tensor held as ONNX holds `type_`."""
+    """Returns the type that an import of the exported tensor would have, without quantization."""
     ranked = ranked_tensor(type_)
     if ranked is None:
         return type_
@@ -155,12 +155,12 @@ def plain_tensor_type(type_: Attribute) -> Attribute:
 
 
 TABLE = "qmlir/table/"
-"""What the names of shared tables begin with."""
+"""The prefix of the names of shared tables."""
 
 _DIGITS = 24
 
 MICROSOFT = "com.microsoft"
-"""The domain of ONNX Runtime's own operators."""
+"""The domain of ONNX Runtime's operators."""
 
 MATRIX = 2
 """The rank of a matrix."""
@@ -169,43 +169,46 @@ WINDOWS = "group=groups strides dilations pads"
 """The attributes of a convolution, for `attributes_of`."""
 
 OLDEST_OPSET = 21
-"""The oldest operator set that is written: the first with blocks, 4 and 16 bits in QuantizeLinear, and metadata."""
+"""The oldest operator set for export: the first with blocks, 4 and 16 bits in QuantizeLinear, and metadata."""
 
 
 class ExportForm(StrEnum):
-    """How operations on quantized values are written."""
+    """The ONNX format of operations on quantized values."""
 
     QDQ = "qdq"
     """Float operators between DequantizeLinear and QuantizeLinear."""
 
     QOPERATOR = "qoperator"
-    """QLinear operators where they compute the same integers."""
+    """QLinear operators if they compute the same integers."""
 
     INTEGER = "integer"
-    """ConvInteger and MatMulInteger, and the arithmetic spelled out."""
+    """ConvInteger and MatMulInteger, with requantization in elementary operators."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user chose."""
+    """The options of an export."""
 
     form: ExportForm = ExportForm.QDQ
     opset: int = OLDEST_OPSET
     exact: bool | None = None
-    """Whether to write the same integers for every session: in the form Q/DQ integer arithmetic where floats between
-    casts may round another way. By default (`None`) sessions of ONNX Runtime with optimizations, which fuse some
-    casts, compute the same integers. Neither has products of signed integers. `False` leaves everything between casts,
-    and constant weights signed, whose products saturate in ONNX Runtime on x86 CPUs without VNNI."""
+    """Whether every ONNX Runtime session must compute the same integers.
+
+    `True` makes the Q/DQ format use integer arithmetic if floats between casts may round differently. By default
+    (`None`), sessions with optimizations, which fuse some casts, compute the same integers. Neither multiplies signed
+    integers. `False` keeps everything between casts, and constant weights signed, whose products saturate in ONNX
+    Runtime on x86 CPUs without VNNI.
+    """
 
     functions: bool = False
-    """Whether the parts of a composite are written as a local function."""
+    """Whether to export the components of a composite as a local function."""
 
     signed: bool = False
-    """Whether signed integers of 8 bits stay signed where ONNX Runtime has products of unsigned ones only."""
+    """Whether to keep signed 8-bit integers even if ONNX Runtime only supports unsigned ones in a contraction."""
 
 
 class NeedsOpsetError(DiagnosticException):
-    """An operator is newer than the operator set that was chosen."""
+    """Raised if an operator is newer than the chosen operator set."""
 
     def __init__(self, op: Operation, opset: int, what: str):
         super().__init__(what)
@@ -216,7 +219,7 @@ class NeedsOpsetError(DiagnosticException):
 
 @dataclass
 class Outgoing:
-    """An operation, the names of its operands and results, and the nodes and tensors that it becomes."""
+    """An operation to export, the names of its operands and results, and the nodes and tensors added for it."""
 
     op: Operation
     settings: Settings
@@ -224,7 +227,7 @@ class Outgoing:
     """The ONNX name of each operand."""
 
     outputs: list[str]
-    """The names that the nodes must give, one for each result."""
+    """The tensor names that the nodes must produce, one for each result."""
 
     nodes: list[NodeProto] = field(default_factory=list[NodeProto])
     initializers: list[TensorProto] = field(default_factory=list[TensorProto])
@@ -232,32 +235,32 @@ class Outgoing:
     """The data types of constants whose tensors are packed."""
 
     versions: dict[str, int] = field(default_factory=dict[str, int])
-    """The versions of other operator sets that the nodes are of, where that is not the first."""
+    """The versions of other operator sets that the nodes need, if not version 1."""
 
     prefix: str = ""
     elements: Mapping[SSAValue, Attribute] = field(default_factory=dict[SSAValue, Attribute])
-    """Element types of operands and results that are not held as their own type says: f32 after a dequantization."""
+    """Element types of operands and results that differ from their own type, such as f32 after a dequantization."""
 
     _known: dict[tuple[Any, ...], str] = field(default_factory=dict[tuple[Any, ...], str])
 
     @property
     def opset(self) -> int:
-        """The version of ONNX's operator set."""
+        """The version of ONNX's operator set in the exported model."""
         return self.settings.opset
 
     def needs(self, opset: int, what: str) -> None:
-        """Say that `what` is there from an operator set on."""
+        """Requires version `opset` of the operator set for `what`. Raises `NeedsOpsetError` if the export is older."""
         if self.opset < opset:
             raise NeedsOpsetError(self.op, opset, what)
 
     def error(self, message: str) -> DiagnosticError:
-        """The error, to be raised, that names the operation."""
+        """Returns an error that names the operation."""
         return op_error(self.op, message)
 
     # Operands
 
     def name(self, value: SSAValue | None) -> str:
-        """The name of an operand, empty where it is left out."""
+        """Returns the name of an operand; empty if it is omitted."""
         return "" if value is None else self.names[value]
 
     @property
@@ -271,13 +274,13 @@ class Outgoing:
         return self.outputs[0]
 
     def element(self, value: SSAValue) -> Attribute:
-        """The plain element type in which a value is held."""
+        """Returns the plain element type of a value in the exported model."""
         return self.elements.get(value) or held_element(element_of(value))
 
-    # What is added
+    # Nodes and tensors
 
     def fresh(self, hint: str) -> str:
-        """A name inside the operation."""
+        """Returns a new name for a tensor inside the operation."""
         return f"{self.prefix or self.outputs[0]}/{hint}{len(self.nodes) + len(self.initializers)}"
 
     def node(
@@ -289,9 +292,9 @@ class Outgoing:
         domain: str = "",
         **attributes: Any,
     ) -> str:
-        """Add a node, without the attributes that are `None`; the name of its first output, a new one by default.
+        """Adds a node and returns the name of its first output, which is new by default.
 
-        Trailing inputs that are left out go.
+        Attributes that are `None` and trailing empty inputs are dropped.
         """
         given = [outputs] if isinstance(outputs, str) else list(outputs or [self.fresh(op_type)])
         kept = list(inputs)
@@ -305,7 +308,7 @@ class Outgoing:
         return given[0]
 
     def constant(self, array: npt.ArrayLike, element: Attribute = i64) -> str:
-        """A tensor of numbers; equal ones are one."""
+        """Adds a constant tensor and returns its name; equal constants are shared inside the operation."""
         found = np.asarray(array)
         key = element, found.shape, found.dtype.str, found.tobytes()
         if key not in self._known:
@@ -315,7 +318,7 @@ class Outgoing:
         return self._known[key]
 
     def table(self, array: npt.ArrayLike, element: Attribute) -> str:
-        """A large tensor of numbers, whose name says what it holds: operations that need the same one share it."""
+        """Adds a large constant and returns its name, a digest of its content, so that operations can share it."""
         found = np.asarray(array)
         digest = sha256(f"{element}{found.dtype.str}{found.shape}".encode() + found.tobytes()).hexdigest()
         name = f"{TABLE}{digest[:_DIGITS]}"
@@ -324,23 +327,23 @@ class Outgoing:
         return name
 
     def tensor(self, proto: TensorProto) -> str:
-        """A tensor that is made elsewhere; its name."""
+        """Adds a tensor and returns its name."""
         self.initializers.append(proto)
         return proto.name
 
     def cast(self, name: str, element: Attribute, output: str | None = None) -> str:
-        """The value as elements of another plain type."""
+        """Adds a Cast to another plain element type and returns the name of its output."""
         return self.node("Cast", [name], output, to=data_type(element))
 
     def transposed(self, name: str, rank: int) -> str:
-        """A value of that rank with its last two axes exchanged."""
+        """Adds a Transpose of the last two axes of a value of rank `rank`; returns the name of its output."""
         *outer, row, column = range(rank)
         return self.node("Transpose", [name], perm=[*outer, column, row])
 
     # Properties
 
     def parameter(self, name: str, *, is_scalar: bool = False) -> str:
-        """The integers of a parameter, as a tensor: the property's, or the operand; empty where there is neither."""
+        """Returns the name of a tensor with the integers of a parameter (property or operand); empty without both."""
         op = cast(NnOp, self.op)
         value: SSAValue | None = getattr(op, f"{name}_value")
         if value is not None:
@@ -352,7 +355,7 @@ class Outgoing:
 
 
 Exporter = Callable[[Outgoing, Any], None]
-"""Adds the nodes of an operation."""
+"""A function that adds the nodes of an operation."""
 
 
 def _attribute(name: str, value: Any) -> AttributeProto:
@@ -364,7 +367,7 @@ def _attribute(name: str, value: Any) -> AttributeProto:
 
 
 def number(attribute: Attribute | None) -> Any:
-    """The number, flag, text or list of a property, as ONNX's attributes take it; `None` where it is left out."""
+    """Returns the value of a property (number, flag, text or list) as an ONNX attribute; `None` if it is omitted."""
     match attribute:
         case None:
             return None
@@ -374,7 +377,7 @@ def number(attribute: Attribute | None) -> Any:
             return float(attribute.value.data)
         case StringAttr():
             return attribute.data
-        case ArrayAttr():  # of texts; an empty list has no type in ONNX
+        case ArrayAttr():  # an array of strings; ONNX has no type for an empty list
             return [number(each) for each in attribute] or None
         case _:
             return list(integer_list(cast(Any, attribute)))
@@ -382,11 +385,11 @@ def number(attribute: Attribute | None) -> Any:
 
 @cache
 def attribute_names(text: str) -> Mapping[str, str]:
-    """ONNX attribute to property of `"axis keepdims=keep_dims"`: the property is named where its name differs."""
+    """Parses `"axis keepdims=keep_dims"` to a map from ONNX attribute to property; equal names are written once."""
     words = (word.partition("=") for word in text.split())
     return {attribute: own or attribute for attribute, _, own in words}
 
 
 def attributes_of(op: Operation, names: str) -> dict[str, Any]:
-    """The ONNX attributes that are properties of `op`, named as `attribute_names` reads them."""
+    """Returns the ONNX attributes for properties of `op`; `names` has the syntax of `attribute_names`."""
     return {attribute: number(getattr(op, own)) for attribute, own in attribute_names(names).items()}

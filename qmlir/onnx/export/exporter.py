@@ -1,6 +1,6 @@
-"""Exporting: one function becomes an ONNX graph, each operation the nodes of one way to write it.
+"""Exports a module with one function as an ONNX model.
 
-The text of the module goes into the metadata, so that the import of an exported model gives the module back
+The metadata contain the text of the module, so that importing an exported model restores the module
 (`qmlir.onnx.restoring`).
 """
 
@@ -47,12 +47,12 @@ from qmlir.quantization.profiles.attributes import STATS
 NEWEST_OPSET = defs.onnx_opset_version()
 
 _IR_VERSIONS = ((27, 14), (25, 13), (24, 12), (23, 11), (OLDEST_OPSET, 10))
-"""The oldest version of ONNX's format for an operator set, from the newest down."""
+"""Pairs of operator set and the oldest ONNX IR version that supports it, newest first."""
 
 
 @dataclass
 class _ModuleExporter:
-    """One export."""
+    """The state of one export."""
 
     module: ModuleOp
     settings: Settings
@@ -60,12 +60,12 @@ class _ModuleExporter:
     packed: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     unsigned: AbstractSet[SSAValue] = field(default_factory=set[SSAValue])
     tables: set[str] = field(default_factory=set[str])
-    """The names of tensors that are there."""
+    """The names of shared tables added so far."""
 
     constants: HeldConstants = field(default_factory=HeldConstants)
 
     versions: dict[str, int] = field(default_factory=dict[str, int])
-    """The versions of other operator sets than ONNX's own, where an operation says one."""
+    """The versions of operator sets other than ONNX's that operations require."""
 
     def run(self) -> ModelProto:
         module, function = self.module, _only_function(self.module)
@@ -103,7 +103,7 @@ class _ModuleExporter:
     def _added(
         self, graph: GraphProto, op: Operation, names: Mapping[SSAValue, str], node_names: ValueNames
     ) -> Sequence[NodeProto]:
-        """The nodes of an operation, which are added to the graph with its tensors."""
+        """Adds the nodes and tensors of an operation to the graph; returns the nodes."""
         if isinstance(op, SILENT):
             return []
         if is_structured(op):
@@ -144,8 +144,8 @@ class _ModuleExporter:
         names: Mapping[SSAValue, str],
     ) -> None:
         said = function.arg_attrs.data if function.arg_attrs is not None else [DictionaryAttr({})] * len(inputs)
-        # ONNX Runtime infers the types in branches that these sizes may never take, and refuses what they do not fit:
-        # such inputs are written with open sizes.
+        # ONNX Runtime infers types in branches that these sizes may never take, and rejects mismatches there. So inputs
+        # that are used in branches are declared with dynamic sizes.
         in_branches = {name for node in graph.node if subgraphs(node) for name in used_tensors(node)}
         for argument, port, entry in zip(function.body.block.args, inputs, said, strict=True):
             if not has_onnx_type(argument.type):
@@ -165,13 +165,13 @@ class _ModuleExporter:
             if names[value] == port.name:
                 metadata.write(info, _statistics(value))
             else:
-                # One value is several outputs, or an input.
+                # The value is also an input or another output.
                 node = helper.make_node("Identity", [names[value]], [port.name])
                 graph.node.append(node)
             graph.output.append(info)
 
     def _info(self, name: str, value: SSAValue) -> ValueInfoProto:
-        """What the graph says of a value: its type, how it is held, its statistics."""
+        """Returns the declaration of a value: its exported type and its statistics."""
         info = value_info(name, value.type)
         if value in self.packed:
             info.type.tensor_type.elem_type = self.packed[value]
@@ -216,14 +216,14 @@ def _only_function(module: ModuleOp) -> FuncOp:
 
 
 def _statistics(value: SSAValue) -> dict[str, str]:
-    """The readable statistics of a value."""
+    """Returns the metadata entries for the statistics of a value."""
     if not isinstance(value, OpResult):
         return {}
     return metadata.statistics_of(metadata.stats_of(value.op.attributes.get(STATS), value.index))
 
 
 def chosen_form(form: str) -> ExportForm:
-    """The form of that name. Raises `DiagnosticError`."""
+    """Returns the export format of that name. Raises `DiagnosticError` if there is none."""
     try:
         return ExportForm(form)
     except ValueError:
@@ -239,17 +239,18 @@ def export_model(
     functions: bool = False,
     signed: bool = False,
 ) -> ModelProto:
-    """The ONNX model of a module of one function, at a level above integers.
+    """Exports a module with one function, at a level above integers, as an ONNX model.
 
-    `format` says how operations on quantized values are written. `opset` is the version of ONNX's operators, by default
-    the oldest from 21 on that has all that the module needs. `exact` gives the same integers in every session of ONNX
-    Runtime: the form `qdq` takes integer arithmetic where floats between casts might round another way. By default,
-    sessions with optimizations give the same integers, which fuse casts and what is between them; `False` leaves all
-    between casts that can be, and constant weights signed. `functions` writes composites of several nodes as local
-    functions. `signed` keeps signed integers of 8 bits signed, where by default those that are multiplied are held as
-    unsigned ones, 128 higher: ONNX Runtime saturates products of signed integers on x86 CPUs without VNNI.
+    `format` selects the format of operations on quantized values. `opset` is the version of ONNX's operator set, by
+    default the oldest one from 21 on that supports the module. With `exact`, every ONNX Runtime session computes the
+    same integers: the format `qdq` uses integer arithmetic if floats between casts might round differently. By default,
+    only sessions with optimizations, which fuse casts with the operators between them, compute the same integers;
+    `False` keeps everything possible between casts, and constant weights signed. `functions` exports composites of
+    several nodes as local functions. `signed` keeps signed 8-bit integers; by default, operands of contractions are
+    exported as unsigned integers shifted by 128, because ONNX Runtime saturates products of signed integers on x86 CPUs
+    without VNNI.
 
-    Raises `DiagnosticError`, naming the operation, for what cannot be written.
+    Raises `DiagnosticError`, naming the operation, if one can't be exported.
     """
     chosen = chosen_form(format)
     if opset is not None and not OLDEST_OPSET <= opset <= NEWEST_OPSET:

@@ -1,6 +1,6 @@
-"""Local functions for composites: the nodes of one operation, or of the parts of one node of the model, under one name.
+"""Local functions for composites: they contain the nodes of one operation, or of the components of one model node.
 
-Inside a function tensors have the names that they have outside. A function is made for one call.
+Tensors have the same names inside and outside a function. Each function has a single call.
 """
 
 import re
@@ -15,7 +15,7 @@ from qmlir.ir.provenance import origins_of
 from qmlir.onnx.export.naming import ValueNames
 
 DOMAIN = "qmlir"
-"""The domain of local functions."""
+"""The domain of local functions in exported models."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Group:
 
 
 def _composite(op: Operation) -> tuple[str, str] | None:
-    """The node of the model that an operation is a part of: its name and its operator."""
+    """Returns name and operator of the model node that an operation is a component of, or `None`."""
     origins = origins_of(op)
     if len(origins) != 1 or not origins[0].role:
         return None
@@ -35,11 +35,11 @@ def _composite(op: Operation) -> tuple[str, str] | None:
 
 
 def _runs(groups: Iterable[Group]) -> Iterator[list[Group]]:
-    """Neighbours that are parts of one composite, together; every other operation alone."""
+    """Groups adjacent components of one composite; every other operation is a separate group."""
     run: list[Group] = []
     for group in groups:
         if isinstance(group.op, ConstantOp):
-            continue  # tensors stand nowhere
+            continue  # tensors have no position among the nodes
         composite = _composite(group.op)
         if run and (composite is None or composite != _composite(run[-1].op)):
             yield run
@@ -61,7 +61,7 @@ def _name(run: Sequence[Group]) -> str:
 
 
 def with_functions(model: ModelProto, groups: Sequence[Group], outputs: Iterable[str]) -> None:
-    """Put the nodes of each composite, where they are several, into a function, and a call in their place."""
+    """Moves the nodes of each composite with several nodes into a function, and replaces them by a call."""
     graph = model.graph
     rest = list(graph.node)[sum(len(group.nodes) for group in groups) :]
     wanted = set(outputs)

@@ -1,6 +1,6 @@
-"""What ONNX has no word for, in `metadata_props`: one table of keys, and their text.
+"""Keys and values in `metadata_props` for data without a field in ONNX.
 
-The model has the text of its module, every value its recorded statistics.
+The model stores the text of its module, and each value its recorded statistics.
 """
 
 from collections.abc import Mapping
@@ -22,25 +22,25 @@ MODULE = "qmlir.module"
 """Model: the text of the module, whose large constants are tensors of the model."""
 
 PRODUCER = "qmlir.producer"
-"""Model: that the module names no producer, where it is empty."""
+"""Model: an empty entry means that the module names no producer."""
 
 STATISTICS = {name: f"qmlir.{name}" for name in ("min", "max", "mean", "std", "count")}
 """Value: its recorded statistics, as decimal numbers; the module has all of them in `calib.stats`."""
 
 
 def entries(proto: Any) -> dict[str, str]:
-    """The metadata of a model, graph, node, tensor or value."""
+    """Returns the metadata of a model, graph, node, tensor or value."""
     return {each.key: each.value for each in proto.metadata_props}
 
 
 def write(proto: Any, pairs: Mapping[str, str]) -> None:
-    """Add metadata to a model, graph, node, tensor or value."""
+    """Adds metadata to a model, graph, node, tensor or value."""
     for key, value in pairs.items():
         proto.metadata_props.add(key=key, value=value)
 
 
 def without_module(model: ModelProto) -> ModelProto:
-    """A copy of a model without its module, for people to read."""
+    """Returns a copy of a model without the text of its module, for people to read."""
     found = ModelProto()
     found.CopyFrom(model)
     del found.metadata_props[:]
@@ -49,7 +49,7 @@ def without_module(model: ModelProto) -> ModelProto:
 
 
 def stats_of(attribute: Attribute | None, place: int) -> StatsAttr | None:
-    """The statistics of the result at `place` of the operation that has this attribute."""
+    """Returns the statistics of result number `place` from the attribute of its operation, or `None`."""
     if isinstance(attribute, ArrayAttr):
         found = list(cast(ArrayAttr[Attribute], attribute))
         attribute = found[place] if place < len(found) else None
@@ -59,7 +59,7 @@ def stats_of(attribute: Attribute | None, place: int) -> StatsAttr | None:
 
 
 def statistics_of(stats: StatsAttr | None) -> dict[str, str]:
-    """The readable statistics of a value."""
+    """Returns the metadata entries for the statistics of a value."""
     if stats is None:
         return {}
     summary = stats.summary

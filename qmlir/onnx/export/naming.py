@@ -1,4 +1,4 @@
-"""Names of tensors: the ports of the function, what the model called its tensors, what the module's text says."""
+"""Names of exported tensors, from the ports of the function, the original model and the name hints of the IR."""
 
 import re
 from collections.abc import Iterable
@@ -12,13 +12,13 @@ from qmlir.ir.signature import Port
 
 
 class ValueNames:
-    """A name for each value, none twice."""
+    """A set of unique names."""
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._taken = set(reserved)
 
     def take(self, *wishes: str) -> str:
-        """The first wish that is free; otherwise the first one with a number after it."""
+        """Takes the first free name in `wishes`, or else the first one with a numeric suffix, and returns it."""
         first = next((wish for wish in wishes if wish), "value")
         for wish in wishes:
             if wish and wish not in self._taken:
@@ -30,12 +30,12 @@ class ValueNames:
 
 
 def _own_name(value: OpResult) -> str:
-    """The model's name of a value, empty where it has none."""
+    """Returns the name of a value in the original model; empty if it has none."""
     return tensor_name(value)
 
 
 def _wishes(value: SSAValue) -> list[str]:
-    """What a value may be called, the best name first."""
+    """Returns possible names of a value, best first."""
     if not isinstance(value, OpResult):
         return [value.name_hint or "", "value"]
     op = value.op
@@ -46,9 +46,9 @@ def _wishes(value: SSAValue) -> list[str]:
 def names_of(
     function: FuncOp, inputs: Iterable[Port], outputs: Iterable[Port], nested: Iterable[SSAValue] = ()
 ) -> tuple[dict[SSAValue, str], ValueNames]:
-    """The names of all values of a function, and those that are taken; a value that it returns has that output's.
+    """Returns a unique name for each value of a function, and the set of names; a returned value has its output's name.
 
-    `nested` are values inside of regions, whose names are no other's either.
+    `nested` are values inside regions, which also get unique names.
     """
     ports, results = list(inputs), list(outputs)
     names = ValueNames([port.name for port in (*ports, *results)])
@@ -62,7 +62,7 @@ def names_of(
         if not isinstance(value, BlockArgument) and value not in found and port.name not in used:
             found[value] = port.name
             used.add(port.name)
-    # Parts of a node may read as the tensor that the node gave: the name is that of the value that says so.
+    # Components of a node may ask for the name of its output tensor; a value with this name in the model has priority.
     rest = [result for op in function.body.block.ops for result in op.results if result not in found]
     for value in sorted(rest, key=lambda value: not _own_name(value)):
         found[value] = names.take(*_wishes(value))
@@ -75,6 +75,6 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9_$.-]+")
 
 
 def hint_of(name: str) -> str | None:
-    """The name that an imported tensor gets in the text of a module."""
+    """Returns the name hint of an imported tensor in the IR, or `None` if its name isn't usable."""
     hint = _NO_NAME.sub("_", name).strip("_.-")
     return hint if SSAValue.is_valid_name(hint) and not hint.isdecimal() else None

@@ -1,16 +1,15 @@
-"""Signed integers of 8 bits held as unsigned ones, 128 higher, zero points with them: the same real values.
+"""Exports signed 8-bit integers as unsigned ones, shifted by 128 together with their zero points.
 
-ONNX Runtime's products of signed data are not for every session. With `session.x64quantprecision` it makes weights
-beyond 64 unsigned, fails where several nodes share one (`AddInitializer` refuses the second `…_s8_2_u8`, in
-core/optimizer/qdq_transformer/avx2_weight_s8_to_u8.cc), and has QGemm, QLinearMatMul and QLinearConv of signed data for
-signed weights only; without it, products of signed data saturate at 16 bits on x86 CPUs without VNNI
-(MlasGemmU8S8KernelAvx2 in core/mlas/lib/platform.cpp), those of two unsigned factors on none. And in Q/DQ models it
-makes what it can unsigned itself (qdq_s8_to_u8.cc), which leaves operations between the two that it fuses no longer.
+ONNX Runtime's contractions of signed data don't work in every session. With `session.x64quantprecision`, it converts
+weights above 64 to unsigned, fails if several nodes share one (`AddInitializer` rejects the second `…_s8_2_u8` in
+core/optimizer/qdq_transformer/avx2_weight_s8_to_u8.cc), and supports signed data in QGemm, QLinearMatMul and
+QLinearConv only with signed weights. Without it, products of signed data saturate at 16 bits on x86 CPUs without VNNI
+(MlasGemmU8S8KernelAvx2 in core/mlas/lib/platform.cpp); those of two unsigned operands never do. In Q/DQ models it also
+converts values to unsigned itself (qdq_s8_to_u8.cc), and then no longer fuses operations between both kinds.
 
-Operations compute with `q - z`, so an operation means the same on shifted integers: it is written as its twin on
-shifted types. Inputs and outputs of the model keep their types. With `exact=False`, so do the factors on the right that
-are constants of one product: every session loads them, other tools expect them, and CPUs with VNNI multiply them
-faster.
+Operations compute with `q - z`, so they give the same results on shifted integers: an operation is exported as its twin
+on shifted types. Inputs and outputs of the model keep their types. With `exact=False`, so do constant right operands of
+a single contraction: every session loads them, other tools expect them, and CPUs with VNNI multiply them faster.
 """
 
 from collections.abc import Mapping
@@ -36,10 +35,10 @@ from qmlir.onnx.export.emission import Outgoing, Settings, container
 from qmlir.text.weights import ExternalWeightsAttr
 
 UNSIGNED = IntegerType(8, Signedness.UNSIGNED)
-"""What holds shifted integers."""
+"""The type of shifted integers."""
 
 RIGHT: Mapping[type[Operation], tuple[int, ...]] = {ContractionOp: (1,), DynamicLstmOp: (1, 2)}
-"""Which operands of a product are factors on the right."""
+"""The indices of the right operands (weights) of each kind of contraction."""
 
 
 def _right_factors(op: Operation) -> tuple[int, ...]:
@@ -47,17 +46,17 @@ def _right_factors(op: Operation) -> tuple[int, ...]:
 
 
 def has_twin(element: Attribute) -> bool:
-    """Whether values of these elements can be held as unsigned integers instead of signed ones of 8 bits."""
+    """Returns True if values of this element type are signed 8-bit integers that can be shifted to unsigned ones."""
     return isinstance(element, AnyQuantizedType | UniformQuantizedType) and container(element) == i8
 
 
 def offset(element: StoredType) -> int:
-    """By how much the twin's integers are higher."""
+    """Returns the shift from signed integers to those of the twin."""
     return 1 << (element.bits - 1)
 
 
 def twin_element(element: Attribute) -> Attribute:
-    """The unsigned type of the same real values; of a type that has none, the type itself."""
+    """Returns the unsigned type with the same real values, or the type itself if it has no twin."""
     if not has_twin(element):
         return element
     assert isinstance(element, AnyQuantizedType | UniformQuantizedType)
@@ -84,24 +83,22 @@ def _has_twin(value: SSAValue) -> bool:
     return ranked_tensor(value.type) is not None and has_twin(element_of(value))
 
 
-# Which values
-
-
+# The choice of values to shift.
 def _is_kept_factor(value: SSAValue) -> bool:
-    """Whether a value is a constant that is the factor on the right of one product, and nothing else."""
+    """Returns True if a value is a constant whose only use is as the right operand of a contraction."""
     use = value.get_unique_use()
     return isinstance(value.owner, ConstantOp) and use is not None and use.index in _right_factors(use.operation)
 
 
 def _keeps_factors(settings: Settings) -> bool:
-    """Whether constants that are the factor on the right of one product stay signed."""
+    """Returns True if constant right operands of a single contraction stay signed."""
     return settings.exact is False
 
 
 def _wants_unsigned(op: Operation, packed: Mapping[SSAValue, int], settings: Settings) -> bool:
-    """Whether ONNX Runtime has an operator for unsigned integers only: of a product of signed ones, or of mixed ones.
+    """Returns True if ONNX Runtime supports an operation fully only on unsigned integers: contractions of signed data.
 
-    What is packed it dequantizes.
+    Packed operands don't count, because they are dequantized.
     """
     if not isinstance(op, NnOp):
         return False
@@ -118,10 +115,10 @@ def _wants_unsigned(op: Operation, packed: Mapping[SSAValue, int], settings: Set
 
 
 def unsigned_values(function: FuncOp, settings: Settings, packed: Mapping[SSAValue, int]) -> set[SSAValue]:
-    """The values that are held unsigned: where there are products of signed integers, all that may be.
+    """Returns the values to export as unsigned: all that have a twin, if the function contracts signed integers.
 
-    Not the function's arguments and results, not what is packed, and with `exact=False` not the factors on the right
-    that every session takes signed.
+    Excluded are arguments and results of the function, packed constants and, with `exact=False`, constant right
+    operands, which every session accepts as signed.
     """
     ops = list(function.body.block.ops)
     if settings.signed or not any(_wants_unsigned(op, packed, settings) for op in ops):
@@ -138,11 +135,9 @@ def unsigned_values(function: FuncOp, settings: Settings, packed: Mapping[SSAVal
     }
 
 
-# Writing
-
-
+# Export of twins.
 def shifted_constant(op: ConstantOp) -> ConstantOp:
-    """The constant of the twin's type."""
+    """Returns the constant with shifted integers, of the twin's type."""
     type_ = tensor(op.result.type)
     element = type_.get_element_type()
     assert isinstance(element, StoredType)
@@ -151,12 +146,12 @@ def shifted_constant(op: ConstantOp) -> ConstantOp:
 
 
 def means_its_storage(op: Operation) -> bool:
-    """Whether an operation computes with the stored integers as they are, or adds zero points before it rounds."""
+    """Returns True if an operation depends on the stored integers themselves, or adds zero points before rounding."""
     return isinstance(op, StorageCastOp) or (isinstance(op, NnOp) and requantization_of(op)[0] is Mode.QLINEAR)
 
 
 def shifted(out: Outgoing, name: str, element: Attribute, *, up: bool, output: str | None = None) -> str:
-    """Integers held signed as unsigned ones, or back."""
+    """Converts signed integers to shifted unsigned ones (`up`) or back; returns the name of the output."""
     assert isinstance(element, StoredType)
     number = offset(element) if up else -offset(element)
     higher = out.node("Add", [out.cast(name, i32), out.constant(number, i32)])
@@ -165,24 +160,24 @@ def shifted(out: Outgoing, name: str, element: Attribute, *, up: bool, output: s
 
 @dataclass
 class Twin:
-    """An operation on the types that its values are held in, and what is to be done before and after it."""
+    """An operation on the exported types of its values, with the conversions before and after it."""
 
     source: Operation
     op: Operation
     names: dict[SSAValue, str]
-    """Of the operands of `op`."""
+    """The names of the operands of `op`."""
 
     raised: list[SSAValue] = field(default_factory=list[SSAValue])
-    """Operands of `source` that are held signed and needed unsigned."""
+    """Operands of `source` that are exported as signed and needed as unsigned."""
 
     lowered: list[SSAValue] = field(default_factory=list[SSAValue])
-    """Operands of `source` that are held unsigned and needed signed."""
+    """Operands of `source` that are exported as unsigned and needed as signed."""
 
     operands: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    """The operands of `source`, and what `op` has for them."""
+    """The operands of `source` and the corresponding operands of `op`."""
 
     is_unsigned: bool = False
-    """Whether the results of `op` are unsigned where they have a twin."""
+    """Whether the results of `op` that have a twin are unsigned."""
 
     @staticmethod
     def of(
@@ -192,7 +187,7 @@ class Twin:
         unsigned: AbstractSet[SSAValue],
         packed: Mapping[SSAValue, int],
     ) -> "Twin | None":
-        """The twin of an operation; `None` where it is written as it is."""
+        """Returns the twin of an operation, or `None` if the operation is exported unchanged."""
         values = [*op.operands, *op.results]
         found = [value for value in values if _has_twin(value)]
         held = any(value in unsigned for value in found)
@@ -219,21 +214,21 @@ class Twin:
         return twin
 
     def before(self, out: Outgoing) -> None:
-        """Write what brings the operands into the types that are needed."""
+        """Adds conversions of the operands to the types that `op` needs."""
         for value in self.raised:
             self.names[self.operands[value]] = shifted(out, out.names[value], element_of(value), up=True)
         for value in self.lowered:
             self.names[value] = shifted(out, out.names[value], element_of(value), up=False)
 
     def inner_names(self, out: Outgoing, unsigned: AbstractSet[SSAValue]) -> list[str]:
-        """The names that `op` gives its results."""
+        """Returns the names of the results of `op`, before conversions."""
         return [
             f"{out.outputs[0]}/held_{result.index}" if self._changes(result, unsigned) else name
             for result, name in zip(self.source.results, out.outputs, strict=True)
         ]
 
     def after(self, out: Outgoing, inner: list[str], unsigned: AbstractSet[SSAValue]) -> None:
-        """Write what brings the results into the types in which they are held."""
+        """Adds conversions of the results to their exported types."""
         for result, name, own in zip(self.source.results, inner, out.outputs, strict=True):
             if self._changes(result, unsigned):
                 shifted(out, name, element_of(result), up=not self.is_unsigned, output=own)
@@ -242,13 +237,13 @@ class Twin:
         return _has_twin(result) and (result in unsigned) != self.is_unsigned
 
     def discard(self) -> None:
-        """Take the twin away: it uses the operands that are kept as long as it is there."""
+        """Removes the twin's uses of the operands."""
         if self.op is not self.source:
             self.op.drop_all_references()
 
 
 def _stand_in(value: SSAValue) -> SSAValue:
-    """A value of the twin's type: the shifted constant where it is one, so that exporters see its numbers."""
+    """Returns a value of the twin's type; for a constant, the shifted constant, so that exporters see its elements."""
     if isinstance(value.owner, ConstantOp) and not isinstance(value.owner.value, ExternalWeightsAttr):
         return shifted_constant(value.owner).result
     return Block(arg_types=[_twin_type(value.type)]).args[0]

@@ -1,4 +1,4 @@
-"""One operation as nodes and tensors, which the exporter adds to a graph; and the files of models."""
+"""Exports single operations to nodes and tensors, and writes model files."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -32,12 +32,12 @@ from qmlir.text.writing import Derived, check_file, write_file, write_with_deriv
 
 @dataclass(frozen=True)
 class Written:
-    """An operation as nodes and tensors."""
+    """The nodes and tensors of an exported operation."""
 
     nodes: Sequence[NodeProto]
     initializers: Sequence[TensorProto]
     versions: Mapping[str, int] = field(default_factory=dict[str, int])
-    """The versions of other operator sets than ONNX's own, where the operation says them."""
+    """The versions of operator sets other than ONNX's that the operation requires."""
 
 
 def written(
@@ -48,9 +48,9 @@ def written(
     packed: Mapping[SSAValue, int],
     unsigned: AbstractSet[SSAValue],
 ) -> Written:
-    """The nodes of one operation; its operands and results have names.
+    """Exports one operation, whose operands and results have `names`.
 
-    `packed` and `unsigned` say which values are held in another way than their types say.
+    `packed` and `unsigned` are the values whose exported tensors differ from their types.
     """
     out = Outgoing(op, settings, names, [names[result] for result in op.results], packed=packed)
     if isinstance(op, ConstantOp):
@@ -76,7 +76,7 @@ def _write_twin(
     try:
         write(replace(out, op=twin.op, names=twin.names, outputs=outputs, prefix=prefix), twin.op, exporters)
     except DiagnosticError:
-        # What is wrong is said of the operation as it is.
+        # Report the error about the original operation.
         write(replace(out, nodes=[], initializers=[], _known={}), op, exporters)
         raise
     finally:
@@ -94,7 +94,7 @@ def _constant(out: Outgoing, op: ConstantOp, *, is_unsigned: bool) -> TensorProt
 
 
 def packed_constants(function: FuncOp, settings: Settings) -> dict[SSAValue, int]:
-    """The constants of 4 bits and less that are packed, with their data types: those that are only dequantized."""
+    """Returns the constants of at most 4 bits that are packed because they are only dequantized, with data types."""
     found: dict[SSAValue, int] = {}
     if settings.form is not ExportForm.QDQ or settings.exact:
         return found
@@ -108,7 +108,7 @@ def packed_constants(function: FuncOp, settings: Settings) -> dict[SSAValue, int
 
 
 def _dequantizes(user: Operation) -> bool:
-    """Whether an operation computes with the real values of its operands."""
+    """Returns True if an operation computes with the real values of its operands."""
     if isinstance(user, DequantizeCastOp):
         return True
     if not isinstance(user, NnOp) or user.components is not None or user.quantization_slots().shares_parameters:
@@ -117,24 +117,24 @@ def _dequantizes(user: Operation) -> bool:
 
 
 MOST_BYTES = 2**31 - 2**20
-"""Protobuf holds no message of 2 GB; what is not tensors has the rest."""
+"""The most bytes of tensors in a model: protobuf limits messages to 2 GB, and the rest of the model needs some."""
 
 EXTERNAL_BYTES = 1024
-"""Tensors of more bytes go into the file beside the model."""
+"""The number of bytes above which a tensor may be stored in the external data file."""
 
 _ALIGNMENT = 64
 
 
 def model_text(model: ModelProto) -> str:
-    """A model in ONNX's textual syntax, without the text of its module."""
+    """Returns a model in ONNX's textual syntax, without the text of its module."""
     return printer.to_text(metadata.without_module(model))
 
 
 def save_onnx(model: ModelProto, path: Path, *, external_data: bool | None = None) -> None:
-    """Write a model to `path`: `.onnx`, or `.onnxtxt` in ONNX's textual syntax (`model_text`).
+    """Writes a model to `path`: `.onnx`, or `.onnxtxt` in ONNX's textual syntax (`model_text`).
 
-    With `external_data`, and by default where a file cannot hold it, tensors of more than 1024 bytes go into
-    `<name>.onnx.data` beside the model. Raises `DiagnosticError` where the files cannot be written.
+    With `external_data`, and by default if the model is too large for one file, tensors of more than 1024 bytes are
+    stored in `<name>.onnx.data` in the same folder. Raises `DiagnosticError` if the files can't be written.
     """
     if path.suffix not in ONNX_SUFFIXES:
         raise text_error(f"cannot write '{path}': the file name must end in {', '.join(sorted(ONNX_SUFFIXES))}")
@@ -159,14 +159,14 @@ def _data_file(path: Path) -> Derived:
 
 
 def check_onnx_file(path: Path, *, external_data: bool | None = None) -> None:
-    """Raise `DiagnosticError` if `save_onnx` cannot write a model to `path`."""
+    """Raises `DiagnosticError` if `save_onnx` can't write a model to `path`."""
     check_file(path)
     if external_data:
         _data_file(path).check(path)
 
 
 def _names_data(content: bytes, data: Path) -> bool:
-    """Return True if a model is qmlir's, and says that the file `data` is as qmlir wrote it."""
+    """Returns True if qmlir wrote the model, and its checksum shows that the file `data` is unchanged."""
     model = ModelProto()
     try:
         model.ParseFromString(content)
@@ -180,12 +180,12 @@ def _names_data(content: bytes, data: Path) -> bool:
 
 
 def _checksum(data: bytes) -> str:
-    """What ONNX calls the checksum of a file of external data."""
+    """Returns the ONNX checksum (SHA-1) of an external data file."""
     return hashlib.sha1(data, usedforsecurity=False).hexdigest()
 
 
 def _without_data(model: ModelProto, location: str) -> tuple[ModelProto, bytes]:
-    """The model with large tensors by reference, and the bytes that they refer to."""
+    """Returns the model with references for large tensors, and the bytes that they refer to."""
     lean, data = ModelProto(), bytearray()
     lean.CopyFrom(model)
     for tensor in lean.graph.initializer:

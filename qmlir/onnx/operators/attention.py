@@ -1,4 +1,4 @@
-"""Attention, its cache and rotary embedding. On import, heads that lie side by side become an axis of their own."""
+"""Attention, its KV cache and rotary embedding. On import, heads that share an axis get a separate one."""
 
 from typing import Any
 

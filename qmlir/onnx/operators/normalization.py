@@ -1,4 +1,4 @@
-"""Normalizations."""
+"""Import and export of normalization operators."""
 
 import math
 from collections.abc import Sequence

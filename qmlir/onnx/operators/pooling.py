@@ -1,4 +1,4 @@
-"""Pools."""
+"""Import and export of pooling operators."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Sequences of tensors."""
+"""Import and export of operators on sequences of tensors."""
 
 from typing import Any
 

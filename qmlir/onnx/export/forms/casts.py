@@ -1,7 +1,7 @@
-"""Quantizing and dequantizing in ONNX's operators: QuantizeLinear and DequantizeLinear where they have the types.
+"""Exports casts as QuantizeLinear and DequantizeLinear if these support the types.
 
-What they have not (32 bits with a zero point, results of 32 bits, f64) is spelled out: a division or a product, a
-rounding, the zero point, the limits of the storage.
+Other casts (32 bits with a zero point, 32-bit results, f64) become elementary operators: a division or multiplication,
+rounding, addition of the zero point, and clamping to the storage range.
 """
 
 from typing import Any
@@ -25,32 +25,32 @@ from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import Outgoing, container, held_element, tensor_proto
 
 WIDE_BITS = 32
-"""The width, in bits, of values that have no QuantizeLinear."""
+"""The width in bits that QuantizeLinear doesn't support."""
 
 PRECISION_OPSET = 23
 """From this operator set on QuantizeLinear divides in the type of its scale, unless its `precision` names another."""
 
 
 def uniform(out: Outgoing, element: Attribute) -> UniformQuantizedType:
-    """The parameters of a quantized type. Raises `DiagnosticError` where it has none."""
+    """Returns `element` as a uniform quantized type. Raises `DiagnosticError` if it has no scale."""
     if not isinstance(element, UniformQuantizedType):
         raise out.error(f"computes with {element}, which has no scale; only !quant.uniform can be exported")
     return element
 
 
 def is_narrower(element: StoredType) -> bool:
-    """Whether the storage range is narrower than what holds the values."""
+    """Returns True if the storage range is narrower than that of the container type."""
     return (element.storage_min, element.storage_max) != storage_limits(container(element))
 
 
 def _layout(element: UniformType) -> dict[str, Any]:
-    """How ONNX says where parameters lie."""
+    """Returns the ONNX attributes that describe the layout of scales: axis and block size."""
     match element.granularity:
         case Granularity.TENSOR:
             return {}
         case Granularity.AXIS:
             return {"axis": element.axis}
-        case Granularity.BLOCK if element.scales.size == 1:  # ONNX Runtime takes one scale for that of a tensor
+        case Granularity.BLOCK if element.scales.size == 1:  # ONNX Runtime treats a single scale as per-tensor
             return {}
         case Granularity.BLOCK:
             place = _block_axis(element)
@@ -58,14 +58,14 @@ def _layout(element: UniformType) -> dict[str, Any]:
 
 
 def _block_axis(element: UniformType) -> int:
-    """The axis along which ONNX sees the blocks: the one with blocks of several elements."""
+    """Returns the axis of the blocks in ONNX: the one with blocks of several elements."""
     sizes = dict(zip(element.axes, element.block_sizes, strict=True))
     several = [axis for axis, size in sizes.items() if size > 1]
     return several[0] if several else element.axes[-1]
 
 
 def parameters(element: UniformType, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Scales and zero points as ONNX lays them out: blocks have one for each index of the axes beside theirs."""
+    """Returns scales and zero points in ONNX's layout: for blocks, one per index of each axis without blocks."""
     scales, zero_points = element.scales, element.zero_points
     if scales.size == 1 and element.granularity is Granularity.BLOCK:
         return scales.reshape(()), zero_points.reshape(())
@@ -79,7 +79,7 @@ def parameters(element: UniformType, shape: tuple[int, ...]) -> tuple[Array, Arr
 
 
 def _block_count(element: UniformType) -> int:
-    """How many axes have blocks of more than one element, and fewer than all: ONNX says one."""
+    """Returns the number of axes with blocks of more than one element but not the whole axis; ONNX allows one."""
     return sum(
         1 for size, count in zip(element.block_sizes, (element.scales.shape[a] for a in element.axes), strict=True)
         if size > 1 and count > 1
@@ -87,12 +87,12 @@ def _block_count(element: UniformType) -> int:
 
 
 def has_cast(element: UniformType, shape: tuple[int, ...]) -> bool:
-    """Whether QuantizeLinear and DequantizeLinear lay out these parameters."""
+    """Returns True if QuantizeLinear and DequantizeLinear support the layout of these parameters."""
     return element.granularity is not Granularity.BLOCK or (_block_count(element) <= 1 and DYNAMIC_INDEX not in shape)
 
 
 def _is_direct(out: Outgoing, element: UniformType, shape: tuple[int, ...]) -> bool:
-    """Whether QuantizeLinear and DequantizeLinear have this expressed type. Raises `DiagnosticError` for the blocks."""
+    """Returns True if QuantizeLinear supports this expressed type. Raises `DiagnosticError` for unsupported blocks."""
     if not has_cast(element, shape):
         raise out.error(f"has {element} on a tensor of shape {list(shape)}, but blocks require one static axis")
     is_direct = isinstance(element.expressed_type, Float32Type | Float16Type)
@@ -108,7 +108,7 @@ def _arithmetic(element: UniformType) -> AnyFloat:
 def _real_integers(
     out: Outgoing, name: str, element: UniformQuantizedType, shape: tuple[int, ...], arithmetic: AnyFloat
 ) -> str:
-    """`q - z` as a float."""
+    """Computes `q - z` as a float."""
     wide = out.cast(name, i64)
     if element.zero_points.any():
         wide = out.node("Sub", [wide, out.constant(spread(element, shape, element.zero_points), i64)])
@@ -116,7 +116,7 @@ def _real_integers(
 
 
 def dequantize(out: Outgoing, name: str, value: SSAValue, element: UniformType, output: str | None = None) -> str:
-    """The real values of stored integers, or of stored floats of 8 bits and fewer."""
+    """Dequantizes stored integers or low-precision floats; returns the name of the output."""
     shape, expressed = shape_of(value), element.expressed_type
     is_direct = _is_direct(out, element, shape)
     integers = isinstance(element, UniformQuantizedType)
@@ -137,11 +137,11 @@ def dequantize(out: Outgoing, name: str, value: SSAValue, element: UniformType, 
 
 
 def quantize(out: Outgoing, name: str, value: SSAValue, element: UniformType, output: str | None = None) -> str:
-    """Real values as stored integers, `saturate(rne(x / s) + z)`, or as floats of 8 bits and fewer, saturated."""
+    """Quantizes to integers, `saturate(rne(x / s) + z)`, or to saturated low-precision floats; returns the output."""
     shape, expressed, held = shape_of(value), element.expressed_type, held_element(element)
     integers = isinstance(element, UniformQuantizedType)
     is_short = expressed != _arithmetic(element)
-    # Limits that f16 and bf16 round may be those of other integers.
+    # Limits rounded to f16 or bf16 may correspond to other integers.
     is_direct = _is_direct(out, element, shape) and not (integers and is_short and is_narrower(element))
     if not is_direct or (integers and container(element).width.data == WIDE_BITS):
         arithmetic = _arithmetic(element)
@@ -160,9 +160,9 @@ def quantize(out: Outgoing, name: str, value: SSAValue, element: UniformType, ou
 
 
 def _limited(out: Outgoing, name: str, element: UniformQuantizedType, shape: tuple[int, ...]) -> str:
-    """Real values between those of the smallest and the largest integer of the storage range.
+    """Clamps real values to those of the smallest and largest integer of the storage range.
 
-    A bound divided by the scale is within 2^-23 of its integer, relatively: it rounds to it.
+    A bound divided by the scale has a relative error of at most 2^-23, so it rounds to its integer.
     """
     scales, zero_points = element.scales.astype(np.float32), element.zero_points
     for limit, operator in ((element.storage_min, "Max"), (element.storage_max, "Min")):
@@ -174,10 +174,10 @@ def _limited(out: Outgoing, name: str, element: UniformQuantizedType, shape: tup
 def kept_apart(
     out: Outgoing, name: str, value: SSAValue, element: UniformQuantizedType, output: str | None = None
 ) -> str:
-    """Real values after a Max that changes none of their integers.
+    """Adds a Max that doesn't change the quantized values.
 
-    It stands between an operator and its QuantizeLinear, or DequantizeLinear and an operator: ONNX Runtime puts no
-    operator of its own in their place, and moves no cast across.
+    Between an operator and its QuantizeLinear or DequantizeLinear, it prevents ONNX Runtime from fusing them and from
+    moving casts.
     """
     lowest = (element.storage_min - element.zero_points).astype(np.float32) * element.scales.astype(np.float32)
     bound = spread(element, shape_of(value), lowest)
@@ -187,7 +187,7 @@ def kept_apart(
 def saturated(
     out: Outgoing, rounded: str, element: UniformQuantizedType, shape: tuple[int, ...], output: str | None
 ) -> str:
-    """Whole numbers, held in f64, plus the zero point, inside the storage range."""
+    """Adds the zero point to rounded f64 values and clamps them to the storage range."""
     if element.zero_points.any():
         rounded = out.node("Add", [rounded, out.constant(spread(element, shape, element.zero_points), f64)])
     low, high = (out.constant(np.array(float(limit)), f64) for limit in (element.storage_min, element.storage_max))
@@ -195,6 +195,6 @@ def saturated(
 
 
 def has_blocks(value: SSAValue) -> bool:
-    """Whether a value has a scale for each block."""
+    """Returns True if a value is quantized block-wise."""
     element = element_of(value)
     return isinstance(element, UniformQuantizedType) and element.granularity is Granularity.BLOCK

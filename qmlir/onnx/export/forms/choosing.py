@@ -1,4 +1,4 @@
-"""Which way an operation is written: by its types, and by the form that the user chose."""
+"""Chooses how to export an operation, by its types and the format that the user chose."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -32,7 +32,7 @@ Exporters = Mapping[type[Operation], Exporter]
 
 
 def exporter_of(out: Outgoing, op: Operation, exporters: Exporters) -> Exporter:
-    """The exporter of an operation. Raises `DiagnosticError` if there is none."""
+    """Returns the exporter of an operation. Raises `DiagnosticError` if there is none."""
     found = exporters.get(type(op))
     if found is None:
         raise out.error(
@@ -50,7 +50,7 @@ def _container_of(value: SSAValue) -> IntegerType:
 
 
 def write(out: Outgoing, op: Operation, exporters: Exporters) -> None:
-    """Write one operation."""
+    """Exports one operation, in the format that its types and the settings require."""
     for value in (*op.operands, *op.results):
         type_ = ranked_tensor(value.type)
         if type_ is not None:
@@ -75,7 +75,7 @@ def _write_moved(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
 
 
 def _write_computed(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
-    """The first way of the form that there is."""
+    """Exports an operation in the first supported way of the chosen format."""
     settings = out.settings
     if requantization_of(op)[0] is Mode.QLINEAR:
         write_source(out, op)
@@ -107,7 +107,7 @@ def _write_computed(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
 
     match settings.form:
         case ExportForm.QDQ if settings.exact is False:
-            # No cast says another rounding than to the nearest, ties to even.
+            # Casts only support rounding to nearest, ties to even.
             is_between = has_casts and requantization_of(op)[0] is Mode.F32 and not _fails(op)
             ways = [between_casts] if is_between else [integer]
         case ExportForm.QDQ if settings.exact is None:
@@ -128,7 +128,7 @@ def _fails(op: NnOp) -> bool:
 
 
 def write_parts(out: Outgoing, op: NnOp, exporters: Exporters) -> None:
-    """A composite that says the types of its parts, as those parts."""
+    """Exports a composite that has component types as its components."""
     parts = Parts(op)
     try:
         results = decompose(op, parts)
@@ -140,7 +140,7 @@ def write_parts(out: Outgoing, op: NnOp, exporters: Exporters) -> None:
 
         def write_part(target: Outgoing, number: int, names: dict[SSAValue, str]) -> None:
             role, part = parts.roles[number], parts.operations[number]
-            taken = given if target is out else {}  # the graph of a loop has names of its own
+            taken = given if target is out else {}  # the graph of a loop has separate names
             own = [
                 taken.get(result) or f"{out.prefix or out.outputs[0]}/{role}.{number}.{place}"
                 for place, result in enumerate(part.results)
@@ -171,7 +171,7 @@ def write_parts(out: Outgoing, op: NnOp, exporters: Exporters) -> None:
 
 
 def write_constant(out: Outgoing, op: ConstantOp) -> None:
-    """A constant as a tensor, its integers in what holds them at run time."""
+    """Exports a constant as a tensor of its container type."""
     element = element_of(op.result)
     held = container(element) if isinstance(element, StoredType) else out.element(op.result)
     if data_type(element) is None:

@@ -56,10 +56,10 @@ _BYTE = IntegerType(8, Signedness.UNSIGNED)
 _BASE = 256
 _LARGEST = 255
 _MOST_TERMS = (2**31 - 1) // _LARGEST**2
-"""So many products of bytes, less their zero points, fit into 32 bits."""
+"""The number of products of bytes minus their zero points whose sum fits 32 bits."""
 
 MOST_TRANSPOSED_TERMS = (EXACT_F32 - 1) // _LARGEST**2
-"""So many fit into the integers that f32 has."""
+"""The number of such products whose sum is exact in f32."""
 
 _BITS = 17
 """The bits of a stored integer of 16 bits minus its zero point, with the sign."""
@@ -67,7 +67,7 @@ _BITS = 17
 
 @dataclass(frozen=True)
 class Byte:
-    """One byte of each integer: its name, its zero point, and what it counts."""
+    """One byte of each integer of a tensor: the name of the tensor of bytes, its zero point, and its factor."""
 
     name: str
     zero_point: int
@@ -170,10 +170,10 @@ Integer = Callable[[Outgoing, Any], bool]
 """Adds the nodes, or gives false, and adds none, where the parameters allow no exact integers."""
 
 OPEN_SIZE = 1 << 16
-"""What a size that is not known is taken for in bounds."""
+"""The size assumed for a dynamic dimension in bounds."""
 
 TABLE_BITS = 16
-"""The widest values whose functions are written as tables, in bits."""
+"""The largest width in bits of values whose functions are exported as lookup tables."""
 
 
 # Contractions
@@ -523,7 +523,7 @@ def _arg_extreme(operator: str) -> Integer:
 
 
 def is_function(op: Operation) -> bool:
-    """Whether an operation computes each element of its result from one element of one operand."""
+    """Returns True if each element of the result depends on one element of a single operand."""
     return isinstance(op, elementwise.UnaryOp) and len(op.operands) == 1
 
 
@@ -590,11 +590,11 @@ INTEGER: dict[type[Operation], Integer] = {
     reduction.ArgMaxOp: _arg_extreme("ArgMax"),
     reduction.ArgMinOp: _arg_extreme("ArgMin"),
 }
-"""Operations with an integer arithmetic of their own."""
+"""Operations with a specific integer arithmetic."""
 
 
 def write_integer(out: Outgoing, op: NnOp) -> bool:
-    """Write an operation in integers, where it has such an arithmetic."""
+    """Exports an operation in integer arithmetic. Returns False if it has none."""
     write = INTEGER.get(type(op))
     stored = [element_of(value) for value in op.operands if kind_of(element_of(value)) is Kind.QUANTIZED]
     if not all(isinstance(each, UniformQuantizedType) for each in stored):
