@@ -1,8 +1,8 @@
-"""Ranges that a model gives its tensors, whoever wrote it: metadata of values, and annotations of quantization.
+"""Ranges of tensors in a model, from metadata of values and quantization annotations.
 
-Metadata are `qmlir.min` and `qmlir.max`, with `qmlir.mean`, `.std` and `.count` where they are known. The standard
-annotates a tensor with its scale and zero point, QONNX with the type of the integers that it holds. What is no range is
-a warning, and says nothing.
+The metadata keys are `qmlir.min` and `qmlir.max`, and optionally `qmlir.mean`, `.std` and `.count`. The ONNX standard
+annotates a tensor with its scale and zero point, QONNX with the type of its integers. Invalid ranges are ignored with a
+warning.
 """
 
 import re
@@ -27,7 +27,7 @@ from qmlir.quantization.profiles.statistics import observed
 _SCALE, _ZERO_POINT, _DATATYPE = "SCALE_TENSOR", "ZERO_POINT_TENSOR", "finn_datatype"
 
 _NAMED_LIMITS: Mapping[str, tuple[int, int]] = {"BINARY": (0, 1), "BIPOLAR": (-1, 1), "TERNARY": (-1, 1)}
-"""Of QONNX's types that have no number of bits."""
+"""The limits of QONNX types whose names have no bit width."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class _TensorRange:
 
 
 def _of_metadata(said: Mapping[str, str]) -> _TensorRange | None:
-    """The range in the metadata of a value. Raises `ValueError` or `VerifyException`."""
+    """Returns the range in the metadata of a value, or `None`. Raises `ValueError` or `VerifyException` if invalid."""
     low, high, mean, deviation, count = (said.get(key) for key in metadata.STATISTICS.values())
     if low is None and high is None:
         return None
@@ -57,7 +57,7 @@ def _of_metadata(said: Mapping[str, str]) -> _TensorRange | None:
 
 
 def _of_annotation(annotation: TensorAnnotation, tensors: Mapping[str, TensorProto]) -> _TensorRange | None:
-    """The numbers that the annotated type holds. Raises `ValueError` or `KeyError`."""
+    """Returns the range of the annotated type. Raises `ValueError` or `KeyError` if the annotation is invalid."""
     said = {each.key: each.value for each in annotation.quant_parameter_tensor_names}
     if _DATATYPE in said:
         return _of_datatype(said[_DATATYPE])
@@ -81,7 +81,7 @@ def _of_datatype(name: str) -> _TensorRange | None:
 
 
 def _found(graph: GraphProto) -> Iterator[tuple[str, _TensorRange]]:
-    """The ranges of tensors, metadata of a value last."""
+    """Yields the ranges of tensors; those from metadata come last and win."""
     tensors = {each.name: each for each in graph.initializer}
     for annotation in graph.quantization_annotation:
         try:
@@ -106,7 +106,7 @@ def _warn(message: str) -> None:
 
 
 def take_ranges(graph: GraphProto, module: ModuleOp) -> None:
-    """Give the float values of a module, which has been imported, the ranges that the model says of its tensors."""
+    """Attaches the ranges of tensors in the model to the float values of the imported module."""
     ranges = dict(_found(graph))
     if not ranges:
         return

@@ -1,4 +1,4 @@
-"""Constant shapes: chains of Shape, Gather and Concat evaluated before the model runs, and where a size comes from."""
+"""Constant shapes: evaluates chains of Shape, Gather and Concat at import, and traces sizes to their tensors."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -27,27 +27,27 @@ from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.text.elements import dense_dtype
 
-# What can be told of small lists of integers before the model runs: chains of Shape, Gather, Concat and the like.
+# Partial evaluation of small integer tensors at import: chains of Shape, Gather, Concat and the like.
 #
-# `(None, 3, 224)` is a list of three numbers of which the first is not known. A Reshape to such a list needs no list
-# at run time. A list that is known throughout becomes a constant, so what is computed from it alone folds.
+# `(None, 3, 224)` is a list of three numbers whose first one is unknown. A Reshape to such a list doesn't need it at
+# run time. A fully known list becomes a constant, so that operations on it fold.
 
 Known = tuple[int | None, ...]
-"""The numbers of a tensor of integers in row-major order, `None` for each that is not known."""
+"""The numbers of an integer tensor in row-major order, with `None` for unknown ones."""
 
 Lookup = Callable[[SSAValue], Known | None]
 Numbers = Array
-"""Known numbers in the shape of their tensor: Python's integers, and `None`."""
+"""Known numbers as an object array in the shape of their tensor: Python integers and `None`."""
 
 Rule = Callable[[Any, Lookup], Sequence[Numbers] | None]
-"""What is known of the results of an operation."""
+"""A function that returns the known numbers of an operation's results, or `None`."""
 
 CANNOT = (InterpretationError, VerifyException, ValueError, IndexError)
-"""What an operation raises that cannot be computed: it will say so itself when the model runs."""
+"""Exceptions of operations that can't be evaluated; running the model reports them."""
 
 
 def _numbers(value: SSAValue, known: Lookup) -> Numbers | None:
-    """What is known of the elements of `value`; `None` where they are no integers, or too many or of an open number."""
+    """Returns the known elements of `value`; `None` if they aren't integers, are too many or have a dynamic shape."""
     shape = shape_of(value)
     if not isinstance(element_of(value), IntegerType) or DYNAMIC_INDEX in shape or math.prod(shape) > FOLD_LIMIT:
         return None
@@ -56,7 +56,7 @@ def _numbers(value: SSAValue, known: Lookup) -> Numbers | None:
 
 
 def _is_open(numbers: Numbers) -> npt.NDArray[np.bool_]:
-    """Where numbers are not known."""
+    """Returns a mask of the unknown numbers."""
     return np.array([number is None for number in numbers.flat], dtype=np.bool_).reshape(numbers.shape)
 
 
@@ -74,7 +74,7 @@ def _size(op: shapes.SizeOp, known: Lookup) -> Sequence[Numbers] | None:
 
 
 def _moved(op: NnOp, known: Lookup) -> Sequence[Numbers] | None:
-    """Movement takes what is not known along; where it goes must be known."""
+    """Evaluates a movement, which may move unknown numbers; its parameters must be known."""
     arrays: list[Numbers] = []
     for value, slot in op.operands_with_slots():
         numbers = _numbers(value, known)
@@ -89,7 +89,7 @@ def _written(op: indexing.ScatteringOp, known: Lookup) -> Sequence[Numbers] | No
 
 
 def _elementwise(op: NnOp, known: Lookup) -> Sequence[Numbers] | None:
-    """An element of the result is known where those of all operands are."""
+    """Evaluates an element-wise operation. An element of the result is known if it is in all operands."""
     arrays: list[Numbers] = []
     is_open: npt.NDArray[np.bool_] = np.zeros((), dtype=np.bool_)
     for value in op.operands:
@@ -98,14 +98,14 @@ def _elementwise(op: NnOp, known: Lookup) -> Sequence[Numbers] | None:
             return None
         opens = _is_open(numbers)
         is_open = is_open | opens
-        # Any number will do for one that is not known: what comes of it is dropped. 1 divides.
+        # Unknown numbers are replaced by 1, which is a valid divisor; their results are dropped.
         arrays.append(np.where(opens, 1, numbers).astype(dense_dtype(element_of(value))))
     results = evaluate(op, arrays)
     return None if results is None else [_opened(result, is_open) for result in results]
 
 
 def _opened(numbers: Numbers, is_open: npt.NDArray[np.bool_]) -> Numbers:
-    """`numbers` without those that are not known."""
+    """Returns `numbers` with `None` for those in the mask `is_open`."""
     found = numbers.astype(np.object_)
     found[np.broadcast_to(is_open, found.shape)] = None
     return found
@@ -134,7 +134,7 @@ _RULES: Sequence[tuple[type[Operation], Rule]] = (
 
 
 def known_results(op: Operation, known: Lookup) -> Iterable[tuple[SSAValue, Known]]:
-    """The results of `op` of which something is known, and what."""
+    """Returns the results of `op` with known numbers, each with these numbers."""
     rule = next((rule for operation, rule in _RULES if isinstance(op, operation)), None)
     is_told = isinstance(op, shapes.ShapeOp | shapes.SizeOp) or any(known(value) for value in op.operands)
     if rule is None or not is_told or not all(isinstance(element_of(result), IntegerType) for result in op.results):
@@ -148,11 +148,11 @@ def known_results(op: Operation, known: Lookup) -> Iterable[tuple[SSAValue, Know
             yield result, tuple(None if number is None else int(number) for number in numbers.flat)
 
 
-# Where a size comes from: a list of sizes at run time may hold those of a tensor that is at hand.
+# Origins of sizes: a list of sizes at run time may contain the sizes of a known tensor.
 #
-# `x.reshape(x.size(0), -1)` comes as a list whose first number is unknown; that it is the size of axis 0 of `x`
-# tells the other one. A size is followed through the operations that make the list, and from there through those
-# that leave an axis of a tensor as it is.
+# `x.reshape(x.size(0), -1)` is imported with a list whose first number is unknown. Knowing that it is the size of axis
+# 0 of `x` determines the other one. A size is traced through the operations that build the list, and then through those
+# that leave an axis of a tensor unchanged.
 
 Dimension = tuple[SSAValue, int]
 """An axis of a tensor."""
@@ -160,13 +160,13 @@ Dimension = tuple[SSAValue, int]
 
 @dataclass(frozen=True)
 class Copied:
-    """The size of an axis of the data."""
+    """A size that equals that of an axis of the data."""
 
     axis: int
 
 
 def resolved_sizes(before: Sequence[int], after: Sequence[int | Copied]) -> list[int]:
-    """The sizes after a reshape of data of shape `before`, with the one that is open where the others tell it."""
+    """Returns the sizes after a reshape of data of shape `before`; infers a size that the others determine."""
     taken = {size.axis for size in after if isinstance(size, Copied)}
     sizes = [before[size.axis] if isinstance(size, Copied) else size for size in after]
     if len(taken) != sum(isinstance(size, Copied) for size in after):
@@ -176,18 +176,18 @@ def resolved_sizes(before: Sequence[int], after: Sequence[int | Copied]) -> list
     if DYNAMIC_INDEX in rest or others.count(DYNAMIC_INDEX) != 1:
         return sizes
     count, known = math.prod(rest), math.prod(size for size in others if size != DYNAMIC_INDEX)
-    # A copied size of 0 would leave any number of elements open.
+    # If a copied size is 0, the number of elements determines nothing.
     if known == 0 or count % known:
         return sizes
     open_place = next(place for place, size in enumerate(after) if size == DYNAMIC_INDEX)
     return [count // known if place == open_place else size for place, size in enumerate(sizes)]
 
 
-# Through the operations that make a list of sizes
+# Operations that build a list of sizes.
 
 
 def _listed(op: Operation, place: int) -> tuple[SSAValue, int] | Dimension | None:
-    """The list, and the place in it, that `place` of the result of `op` is taken from."""
+    """Returns the list and index that element `place` of the result of `op` comes from."""
     match op:
         case movement.ReshapeOp() | movement.SqueezeOp() | movement.UnsqueezeOp() | elementwise.CastOp():
             return op.input, place
@@ -217,7 +217,7 @@ def _listed(op: Operation, place: int) -> tuple[SSAValue, int] | Dimension | Non
 
 
 def _dimension(value: SSAValue, place: int) -> Dimension | None:
-    """The axis whose size is the number at `place` of a list."""
+    """Returns the axis whose size is element `place` of a list, or `None`."""
     while isinstance(value.owner, Operation):
         op = value.owner
         if isinstance(op, shapes.ShapeOp):
@@ -229,11 +229,11 @@ def _dimension(value: SSAValue, place: int) -> Dimension | None:
     return None
 
 
-# Through the operations that leave an axis of a tensor as it is
+# Operations that leave an axis of a tensor unchanged.
 
 
 def _unchanged(op: Operation, axis: int) -> Dimension | None:
-    """The axis of an operand whose size is that of `axis` of the one result of `op`."""
+    """Returns the axis of an operand whose size equals that of `axis` of the only result of `op`, or `None`."""
     match op:
         case elementwise.UnaryOp() | elementwise.CastOp() | softmax.SoftmaxLikeOp():
             return op.input, axis
@@ -256,7 +256,7 @@ def _unchanged(op: Operation, axis: int) -> Dimension | None:
 
 
 def _through_reshape(value: SSAValue, before: Sequence[int], after: Sequence[int]) -> Dimension | None:
-    """The one unknown size before a reshape that leaves one open: they are the same where all others are."""
+    """Returns the only dynamic axis before a reshape with one dynamic size; they are equal if all other sizes are."""
     if before.count(DYNAMIC_INDEX) != 1 or after.count(DYNAMIC_INDEX) != 1:
         return None
     counts = [math.prod(size for size in sizes if size != DYNAMIC_INDEX) for sizes in (before, after)]
@@ -264,7 +264,7 @@ def _through_reshape(value: SSAValue, before: Sequence[int], after: Sequence[int
 
 
 def _origin(dimension: Dimension) -> Dimension:
-    """The axis furthest back that has the same size."""
+    """Returns the earliest axis in the data flow with the same size."""
     value, axis = dimension
     while isinstance(value.owner, Operation) and len(value.owner.results) == 1:
         source = _unchanged(value.owner, axis)
@@ -275,9 +275,9 @@ def _origin(dimension: Dimension) -> Dimension:
 
 
 def size_source(sizes: SSAValue, place: int, data: SSAValue) -> int | None:
-    """The axis of `data` whose size is the number at `place` of the list `sizes`, `None` where that is not known.
+    """Returns the axis of `data` whose size is element `place` of the list `sizes`, or `None` if it is unknown.
 
-    Only axes whose size is not known are of interest; of several axes the one at the same place comes first.
+    Only dynamic axes count. If several axes match, the one at the same index is preferred.
     """
     named = _dimension(sizes, place)
     if named is None:

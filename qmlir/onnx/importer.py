@@ -1,4 +1,4 @@
-"""Importing: an ONNX graph becomes one function, one operation for one node where `nn` has the operator."""
+"""Imports an ONNX graph as one function, with one operation for each node if `nn` has the operator."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -82,28 +82,28 @@ from qmlir.onnx.unsupported import (
 from qmlir.specialization.specialize import specialize
 
 OLDEST_OPSET = 7
-"""The oldest version of ONNX's own operators that is imported; ONNX brings older models to it."""
+"""The oldest supported version of ONNX's operator set. ONNX's version converter updates older models to it."""
 
 _IN_TRAINING: Mapping[type[Operation], str] = {
     BatchNormTrainingOp: "normalizes by the mean and the variance of each batch",
     DropoutOp: "drops elements at random",
 }
-"""What operations do in training only."""
+"""The effects of operations that are meant for training."""
 
 
 @dataclass
 class _Scope:
-    """The names of one graph or function: its values, and the versions of the operator sets that it uses."""
+    """The scope of one graph or function: its values by name, and the versions of its operator sets."""
 
     opsets: Mapping[str, int]
     values: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
     initializers: Mapping[str, TensorProto] = field(default_factory=dict[str, TensorProto])
     declared: Mapping[str, AnyTensor] = field(default_factory=dict[str, AnyTensor])
     types: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What the model declares, without shapes."""
+    """The declared types of tensors, without shapes."""
 
     call: Origin | None = None
-    """The call that the function was inlined for."""
+    """The call for which the function is inlined, if any."""
 
 
 def _check_given(
@@ -112,7 +112,7 @@ def _check_given(
     declared: Mapping[str, AnyTensor],
     where: str,
 ) -> None:
-    """Raise `DiagnosticError` where the importer of a package gives values that do not fit the outputs of its node."""
+    """Raises `DiagnosticError` if the importer of a package returns values that don't match the outputs of its node."""
     if len(found) > len(node.output):
         raise node_error(node, f"its importer must return {len(node.output)} values, but returned {len(found)}{where}")
     for name, value in zip(node.output, found, strict=False):
@@ -133,7 +133,7 @@ def _check_given(
 
 
 class _ModelImporter:
-    """One import."""
+    """The state of one import."""
 
     def __init__(self, model: OnnxModel, importers: Mapping[str, Importer], fallback: bool, is_training_expected: bool):
         self.model = model
@@ -175,7 +175,7 @@ class _ModelImporter:
     def _begin(
         self, inputs: Sequence[Port], nodes: Iterable[NodeProto], versions: Mapping[str, int]
     ) -> tuple[FuncOp, GraphBuilder, _Scope]:
-        """The function with its arguments, the builder of its body, and the names in it."""
+        """Creates the function with its arguments; returns it, the builder of its body, and its scope."""
         self.names.update(node_name(node) for node in nodes)
         function = FuncOp("main", FunctionType.from_lists([port.type for port in inputs], []))
         block = function.body.block
@@ -184,7 +184,7 @@ class _ModelImporter:
         return function, GraphBuilder(block, self.model.directory), _Scope(versions, values, initializers)
 
     def _end(self, function: FuncOp, scope: _Scope, builder: GraphBuilder) -> list[Port]:
-        """Let the function return the graph's outputs; their ports."""
+        """Makes the function return the outputs of the graph; returns their ports."""
         outputs = self._outputs(scope, builder)
         function.body.block.add_op(ReturnOp(*outputs))
         function.function_type = FunctionType.from_lists(
@@ -193,7 +193,7 @@ class _ModelImporter:
         return [output_port(each, value) for each, value in zip(self.model.proto.graph.output, outputs, strict=True)]
 
     def _outputs(self, scope: _Scope, builder: GraphBuilder) -> list[SSAValue]:
-        """The values of the graph's outputs, of the types that the model declares."""
+        """Returns the values of the graph's outputs, with their declared types."""
         outputs: list[SSAValue] = []
         for each in self.model.proto.graph.output:
             value = self._value(each.name, scope, builder, None)
@@ -204,7 +204,7 @@ class _ModelImporter:
         return outputs
 
     def _warn_of_training(self, function: FuncOp) -> None:
-        """Say that results depend on the batch, or on chance, and what to do about it."""
+        """Warns if results depend on the batch or on random numbers, and suggests a fix."""
         found = [
             f"{what} ({shown_names(names)})"
             for kind, what in _IN_TRAINING.items()
@@ -219,7 +219,7 @@ class _ModelImporter:
         emit(Diagnostic(Severity.WARNING, message))
 
     def _tell_defaults(self) -> None:
-        """Warn of inputs whose defaults are not used."""
+        """Warns about inputs whose default values are not used."""
         proto = self.model.proto
         if not (names := replaceable_defaults(proto)):
             return
@@ -234,7 +234,7 @@ class _ModelImporter:
     # What the model holds
 
     def _check_model(self, held: set[str]) -> None:
-        """Raise an error for a model that is not sound; what `held` names is read, and checked then."""
+        """Raises an error for an invalid model. The tensors in `held` are read and checked later."""
         check_nodes(self.model.proto)
         check_standard(self.model, held)
         self.functions.check_size(self.model.proto.graph.node)
@@ -250,9 +250,9 @@ class _ModelImporter:
     def _import_nodes(
         self, nodes: Iterable[NodeProto], scope: _Scope, builder: GraphBuilder, wanted: Collection[str] | None = None
     ) -> None:
-        """Add the operations of nodes in `scope`; `wanted` are the tensors that are used after them, `None` for all.
+        """Adds the operations of nodes in `scope`; `wanted` are the tensors used after them, `None` for all.
 
-        What an importer refuses is known when its turn comes: the nodes that are left are ordered again then.
+        When an importer rejects a node, the remaining nodes are ordered again, with that node in an island.
         """
         waiting, refused = list(nodes), RefusedNodes()
         while waiting:
@@ -266,7 +266,7 @@ class _ModelImporter:
         builder: GraphBuilder,
         wanted: Collection[str] | None,
     ) -> list[NodeProto]:
-        """The nodes that are left where one joined `refused`; it and what goes with it are among them."""
+        """Imports nodes until one is rejected and added to `refused`; returns that node and the remaining ones."""
         steps = with_islands(nodes, self._missing(nodes, scope) | refused.places(nodes), wanted)
         for place, step in enumerate(steps):
             try:
@@ -298,7 +298,7 @@ class _ModelImporter:
         return []
 
     def _import_operation(self, node: NodeProto, scope: _Scope, builder: GraphBuilder) -> None:
-        """Add the operations of a node by its importer, or by what defines it."""
+        """Adds the operations of a node, by its importer or its function definition."""
         for name in node.input:
             if self._is_text(name, scope):
                 raise RefusedNodeError(node, f"uses '{name}', a string constant, which is not supported")
@@ -318,13 +318,13 @@ class _ModelImporter:
             name_results(results, node.output)
 
     def _enter(self, node: NodeProto, name: str, value: SSAValue, scope: _Scope, builder: GraphBuilder) -> None:
-        """Let `name` be `value`, of the type that the model declares too."""
+        """Binds `name` to `value`, refined by the declared type. Raises `DiagnosticError` if the types contradict."""
         declared, found = scope.types.get(name), type_name(value)
         if declared is not None and found not in (None, declared):
             raise node_error(node, f"'{name}' is declared as {declared}, but the node returns {found}")
         if name in scope.declared:
             refined = self._refined(node, name, value, scope, builder)
-            if refined is not value:  # also under the other names that an Identity gave it
+            if refined is not value:  # an Identity may have bound other names to it
                 aliases = [alias for alias, known in scope.values.items() if known is value]
                 scope.values.update(dict.fromkeys(aliases, refined))
                 value = refined
@@ -332,14 +332,14 @@ class _ModelImporter:
         suggest_name(value, name)
 
     def _import_structured(self, node: NodeProto, scope: _Scope, builder: GraphBuilder) -> None:
-        """Import a node with graphs: as regions, an If whose condition is known as its branch, the rest as islands."""
+        """Imports a node with subgraphs: as regions, as one branch if the condition is known, or else as islands."""
         inputs = tuple(self._value(name, scope, builder, node) if name else None for name in node.input)
         graphs = subgraphs(node)
         condition = inputs[0] if node.op_type == "If" else None
         if condition is not None and (branch := chosen_branch(node, builder.constant_value(condition))) is not None:
             graphs = [branch]
         for graph in graphs:
-            for name in captured_tensors(graph):  # what several graphs use, or other nodes, is one value
+            for name in captured_tensors(graph):  # a tensor used by several graphs or nodes is a single value
                 self._value(name, scope, builder, node)
         origin = self._origin(node, scope)
 
@@ -392,9 +392,9 @@ class _ModelImporter:
     # Islands
 
     def _missing(self, nodes: Sequence[NodeProto], scope: _Scope) -> set[int]:
-        """The places of the nodes that only an island can have."""
+        """Returns the indices of the nodes that must be in islands."""
         found = {place for place, node in enumerate(nodes) if not self.operators.has(node, scope.opsets)}
-        if found and scope.call is None:  # optional values and maps are inside of islands, with all that takes them
+        if found and scope.call is None:  # optional values and maps stay inside islands, together with their users
             found |= {
                 place for place, node in enumerate(nodes) if untyped_here(self._types, (*node.input, *node.output))
             }
@@ -402,11 +402,11 @@ class _ModelImporter:
 
     @cached_property
     def _types(self) -> Mapping[str, TypeProto]:
-        """What the model declares of its tensors, and what ONNX infers."""
+        """The declared and inferred types of the model's tensors."""
         return inferred_types(self.model)
 
     def _import_island(self, island: Island, refused: Mapping[str, str], scope: _Scope, builder: GraphBuilder) -> None:
-        """Add the operation of nodes that nothing imports, or that are `refused`: why, by operator."""
+        """Adds the island of unsupported nodes; `refused` gives the reasons for rejected ones, by operator."""
         origins = [self._origin(node, scope) for node in island.nodes]
         self._add_island(island, reason_text(island, refused), scope, builder, origins)
         if scope.call is None:
@@ -432,14 +432,14 @@ class _ModelImporter:
             self._enter(island.nodes[-1], name, value, scope, builder)
 
     def _island_input(self, name: str, island: Island, scope: _Scope, builder: GraphBuilder) -> SSAValue | TensorProto:
-        """The value of a tensor, or the tensor of the model itself, where it is text."""
+        """Returns the value of a tensor or, for a constant of strings, the tensor of the model."""
         if self._is_text(name, scope):
             return scope.initializers[name]
         return self._value(name, scope, builder, island.nodes[0])
 
     @staticmethod
     def _is_text(name: str, scope: _Scope) -> bool:
-        """Whether a name is that of a constant of text."""
+        """Returns True if a name denotes a constant of strings."""
         held = scope.initializers.get(name)
         return name not in scope.values and held is not None and held.data_type == TensorProto.STRING
 
@@ -454,7 +454,7 @@ class _ModelImporter:
     def _import_node(
         self, node: NodeProto, inputs: tuple[SSAValue | None, ...], scope: _Scope, builder: GraphBuilder
     ) -> Sequence[SSAValue | None]:
-        """The values of the node's outputs; `None` for one that the model does not name."""
+        """Imports a node; returns the values of its outputs, with `None` for those that the model doesn't name."""
         origin = self._origin(node, scope)
         function = self.functions.find(node)
         if function is not None:
@@ -466,7 +466,7 @@ class _ModelImporter:
             try:
                 with faults_from_outside(lambda reason: node_error(node, f"its importer failed: {reason}")):
                     results: Any = importer(Node(node, version, inputs, builder, origin, scope.values, scope.declared))
-            except VerifyException as error:  # of a rule that an importer asks before there is an operation
+            except VerifyException as error:  # an importer may apply type rules before it creates an operation
                 raise verification_error(node, error) from error
             values: Any = [results] if isinstance(results, SSAValue) else results
             if not isinstance(values, Sequence) or not all(isinstance(v, SSAValue | None) for v in cast(Any, values)):
@@ -486,13 +486,13 @@ class _ModelImporter:
             raise RefusedNodeError(
                 node, "is unsupported, and ONNX defines it in terms of other operators for some inputs only"
             )
-        # A definition that depends on its inputs does not always say which operators it is written in: the model's.
+        # A definition that depends on its inputs may omit operator sets: it then uses those of the model.
         versions = {**scope.opsets, **opsets(function.opset_import)}
         self.operators.check(function.node, versions, self.model.name)
         return self._inline(function, node, inputs, _Scope(versions, call=origin), builder, version)
 
     def _origin(self, node: NodeProto, scope: _Scope) -> Origin:
-        """The provenance of a node: its name, or its first output's where other nodes have the same one."""
+        """Returns the provenance of a node: its name, or that of its first output if the name isn't unique."""
         name = node_name(node)
         if scope.call is not None:
             return scope.call.within(name or node.op_type)
@@ -509,7 +509,7 @@ class _ModelImporter:
         builder: GraphBuilder,
         version: int = 0,
     ) -> Sequence[SSAValue | None]:
-        """Import the nodes of `function` in `scope`; `version` is that of ONNX's operator, where it defines one."""
+        """Imports the nodes of `function`; `version` is that of the ONNX operator that it defines, if any."""
         if scope.call is not None and scope.call.role.count("/") > MAX_CALL_DEPTH:
             raise node_error(call, "calls functions that call each other recursively")
         for name, value in zip(function.input, inputs, strict=False):
@@ -519,14 +519,14 @@ class _ModelImporter:
         nodes = bound_nodes(function, call, version)
         wanted = {name for name, used in zip(function.output, call.output, strict=False) if used}
         self._import_nodes((without_inputs(node, missing) for node in nodes), scope, builder, wanted)
-        # What the call does not name, the definition need not give.
+        # The definition needn't compute outputs that the call doesn't name.
         return [
             self._value(name, scope, builder, call) if wanted else None
             for name, wanted in zip(function.output, call.output, strict=False)
         ]
 
     def _value(self, name: str, scope: _Scope, builder: GraphBuilder, user: NodeProto | None) -> SSAValue:
-        """The value of a tensor name; an initializer becomes a constant when it is first used."""
+        """Returns the value of a tensor; an initializer becomes a constant on first use."""
         value = scope.values.get(name)
         if value is not None:
             return value
@@ -540,7 +540,7 @@ class _ModelImporter:
 
 
 def _metadata(model: OnnxModel) -> dict[str, Attribute]:
-    """The model's own properties, as pairs of key and value, and who made it."""
+    """Returns the attributes for the metadata and the producer of the model."""
     given = model.proto.metadata_props
     entries = [(each.key, each.value) for each in given if not each.key.startswith(metadata.PREFIX)]
     found: dict[str, Attribute] = {}
@@ -553,9 +553,9 @@ def _metadata(model: OnnxModel) -> dict[str, Attribute]:
 
 
 def _follow_producer(module: ModuleOp, model: OnnxModel) -> None:
-    """Let zeros have the scale that they had where the model comes from: ONNX Runtime's is another than ONNX's.
+    """Records which scale all-zero tensors get in dynamic quantization: ONNX Runtime's differs from ONNX's.
 
-    Its quantizers sign what they write, and its own operators are those of its domain.
+    Models of ONNX Runtime are recognized by the producer name of its quantizers, or by operators of its domain.
     """
     if model.proto.producer_name != "onnx.quantize" and "com.microsoft" not in opsets(model.proto.opset_import):
         return
@@ -565,7 +565,7 @@ def _follow_producer(module: ModuleOp, model: OnnxModel) -> None:
 
 
 def modernized(model: OnnxModel) -> OnnxModel:
-    """`model`, brought to the oldest version of ONNX's operators that is imported where it uses an older one."""
+    """Returns `model`, converted to the oldest supported operator set if it uses an older one."""
     version = opsets(model.proto.opset_import).get("", OLDEST_OPSET)
     if version >= OLDEST_OPSET:
         return model
@@ -584,9 +584,9 @@ def modernized(model: OnnxModel) -> OnnxModel:
 def restored_module(
     model: OnnxModel, *, shapes: Mapping[str, Sequence[int]] | None = None, fallback: bool = True
 ) -> ModuleOp | None:
-    """The verified module that `model` was exported from; `None` if it was not, or was edited since (a remark).
+    """Returns the verified module that `model` was exported from; `None` for other models, and for edited ones.
 
-    `shapes` and `fallback` are those of `import_model`.
+    See `import_model` for `shapes` and `fallback`.
     """
     module = restored(model)
     if module is None:
@@ -605,12 +605,12 @@ def import_model(
     fallback: bool = True,
     is_training_expected: bool = False,
 ) -> ModuleOp:
-    """The verified module of the nodes of a model: a function `@main` with the inputs and outputs of the model.
+    """Imports the nodes of a model as a verified module: a function `@main` with the inputs and outputs of the model.
 
-    `shapes` fixes the shapes of inputs by name; a size that has a name fixes all sizes of that name. Nodes that nothing
-    imports become islands, which other runtimes compute, and are an error without `fallback`. A model in training mode
-    is warned of, unless it `is_training_expected`. Raises `DiagnosticError`, naming the node, for a model that is wrong
-    or that holds what cannot be imported.
+    `shapes` fixes the shapes of inputs by name; a named dimension gets the same size everywhere. Unsupported nodes
+    become islands, which other runtimes execute; without `fallback`, they are an error. A model in training mode causes
+    a warning unless `is_training_expected`. Raises `DiagnosticError`, naming the node, for an invalid or unsupported
+    model.
     """
     check_text(model.proto)
     importer = _ModelImporter(modernized(model), registry.onnx_importers(), fallback, is_training_expected)

@@ -17,13 +17,13 @@ from qmlir.onnx.export.emission import describe_type
 from qmlir.onnx.types import ELEMENT_TYPES, data_type_name, shape_fault
 
 OPTIONAL_INPUTS = 4
-"""The oldest version of ONNX's format in which an initializer that is an input is a default of it."""
+"""The oldest ONNX IR version in which an initializer with the name of an input is a default value."""
 
 
 def dimension_names(info: ValueInfoProto) -> tuple[str, ...]:
-    """The names of the sizes of a tensor, empty where a size is known or has none.
+    """Returns the names of the dimensions of a tensor; empty for static or unnamed dimensions.
 
-    A name has a letter: PaddlePaddle writes `?` for each size that it does not know, and these differ.
+    Names without a letter don't count: PaddlePaddle writes `?` for every unknown size, and these sizes differ.
     """
     names = (dim.dim_param if dim.HasField("dim_param") else "" for dim in info.type.tensor_type.shape.dim)
     return tuple(name if any(map(str.isalpha, name)) else "" for name in names)
@@ -34,7 +34,7 @@ def _sizes(shape: TensorShapeProto) -> list[int]:
 
 
 def declared_types(graph: GraphProto) -> dict[str, AnyTensor]:
-    """The types that the model declares for its tensors, where they are tensors of known rank."""
+    """Returns the declared types of tensors of known rank, by name."""
     types: dict[str, AnyTensor] = {}
     for info in (*graph.value_info, *graph.output):
         declared = declared_type(info)
@@ -44,7 +44,7 @@ def declared_types(graph: GraphProto) -> dict[str, AnyTensor]:
 
 
 def declared_type(info: ValueInfoProto) -> AnyTensor | None:
-    """The type that the model declares for a tensor, `None` where it is none, or none of known rank."""
+    """Returns the declared type of a tensor, or `None` if it isn't a tensor of known rank."""
     declared = info.type.tensor_type
     element = ELEMENT_TYPES.get(declared.elem_type)
     return None if element is None or not declared.HasField("shape") else TensorType(element, _sizes(declared.shape))
@@ -61,14 +61,15 @@ _WEIGHTS: Mapping[str, Sequence[int]] = {
     "QLinearConv": range(1, 9),
     "QLinearMatMul": range(1, 8),
 }
-"""The inputs of operators that are weights and other parameters of a layer."""
+"""The inputs of operators that are weights or other parameters of a layer."""
 
 
 def replaceable_defaults(model: ModelProto) -> Collection[str]:
-    """The inputs of a model that an initializer gives, and that a caller may replace by other values.
+    """Returns the inputs of a model with an initializer that a caller may replace by another value.
 
-    Some exporters list every weight as an input. If one of these inputs is the weight of a layer, the model is taken
-    for one of theirs, and all are constants, as they are in the formats before version 4, which demand the list.
+    Some exporters list every weight as an input. If one of these inputs is the weight of a layer, the model is assumed
+    to come from such an exporter and all of them are constants. They always are before IR version 4, which requires the
+    list.
     """
     graph = model.graph
     given = {each.name for each in graph.initializer}
@@ -82,12 +83,11 @@ def replaceable_defaults(model: ModelProto) -> Collection[str]:
 
 
 def input_ports(model: ModelProto, shapes: Mapping[str, Sequence[int]]) -> list[Port]:
-    """The inputs of the model that no initializer gives, and those of `replaceable_defaults`.
+    """Returns the inputs of the model without an initializer, and those in `replaceable_defaults`.
 
-    `shapes` gives the sizes that the model leaves open.
-
-    A size that has a name is fixed wherever that name stands. Raises `DiagnosticError` for an input that is not a
-    tensor of a known element type and rank, nor a sequence of tensors, and for shapes that do not fit.
+    `shapes` gives sizes for dynamic dimensions; a named dimension gets the same size everywhere. Raises
+    `DiagnosticError` for an input that is neither a tensor of known element type and rank nor a sequence of tensors,
+    and for shapes that don't match.
     """
     graph = model.graph
     given = {each.name for each in graph.initializer}.difference(replaceable_defaults(model))
@@ -105,7 +105,7 @@ def input_ports(model: ModelProto, shapes: Mapping[str, Sequence[int]]) -> list[
 
 
 def _fix(info: ValueInfoProto, shape: Sequence[int], fixed: dict[str, int]) -> None:
-    """Check `shape` against what the model says of an input, and note the sizes that have names."""
+    """Checks `shape` against the declaration of an input, and records the sizes of named dimensions."""
     declared = info.type.tensor_type.shape
     if not info.type.tensor_type.HasField("shape"):
         return
@@ -144,7 +144,7 @@ def _port(info: ValueInfoProto, shape: Sequence[int] | None, fixed: Mapping[str,
 
 
 def _tensors(name: str, type_: TypeProto) -> AnyTensor | AnyUnrankedTensorType:
-    """What the model says of the input `name`, or of each tensor of it. Raises `DiagnosticError` for no tensors."""
+    """Returns the declared type of the tensors in input `name`. Raises `DiagnosticError` for other kinds of inputs."""
     if not type_.HasField("tensor_type"):
         raise model_error(f"input '{name}' must be a tensor or a sequence of tensors, but got '{declared_name(type_)}'")
     declared = type_.tensor_type
@@ -155,13 +155,13 @@ def _tensors(name: str, type_: TypeProto) -> AnyTensor | AnyUnrankedTensorType:
 
 
 def type_name(value: SSAValue) -> str | None:
-    """The ONNX type of a value as schemas write it, `seq(tensor(float))`; `None` where ONNX has no such elements."""
+    """Returns the type of a value in the notation of schemas, such as `seq(tensor(float))`; `None` if ONNX has none."""
     name = declared_name(onnx_type(value))
     return None if "undefined" in name else name
 
 
 def declared_name(type_: TypeProto) -> str:
-    """The type that a model declares, written alike."""
+    """Returns a declared type in the notation of schemas."""
     if type_.HasField("tensor_type"):
         return f"tensor({data_type_name(type_.tensor_type.elem_type).lower()})"
     if type_.HasField("sequence_type"):
@@ -170,7 +170,7 @@ def declared_name(type_: TypeProto) -> str:
 
 
 def onnx_type(value: SSAValue) -> TypeProto:
-    """The ONNX type of a value, for ONNX's own rules that depend on types: of a quantized one, that of its integers."""
+    """Returns the ONNX type of a value, for ONNX's type rules; for a quantized value, the type of its integers."""
     proto, type_ = TypeProto(), ranked_tensor(value.type)
     is_stored = type_ is not None and isinstance(type_.get_element_type(), StoredType)
     describe_type(proto, TensorType(storage_element(element_of(value)), shape_of(value)) if is_stored else value.type)
@@ -178,7 +178,7 @@ def onnx_type(value: SSAValue) -> TypeProto:
 
 
 def output_port(info: ValueInfoProto, value: SSAValue) -> Port:
-    """The output of a graph that `value` is, its open sizes by the names that the model has for them."""
+    """Returns the port of the graph output `value`, with the names of its dynamic dimensions in the model."""
     names = dimension_names(info)
     type_ = ranked_tensor(value.type)
     sizes = () if type_ is None else type_.get_shape()

@@ -1,11 +1,11 @@
-"""Importers of dynamic quantization: integers whose parameters the run finds, and products of them.
+"""Importers of dynamic quantization: integers whose parameters are computed at run time, and their contractions.
 
-DynamicQuantizeLinear is `nn.dynamic_quantize`. MatMulInteger and ConvInteger, which take its integers, are contractions
-of bytes (`integer_products`). ONNX Runtime's operators of `com.microsoft` are sequences of these. Read in
-onnxruntime/contrib_ops/cpu/quantization/: MatMulIntegerToFloat and DynamicQuantizeMatMul
+DynamicQuantizeLinear becomes `nn.dynamic_quantize`. MatMulInteger and ConvInteger, which read its integers, become
+contractions of bytes (`integer_products`). ONNX Runtime's operators in `com.microsoft` become sequences of these.
+According to onnxruntime/contrib_ops/cpu/quantization/, MatMulIntegerToFloat and DynamicQuantizeMatMul
 (dynamic_quantize_matmul.cc) multiply the i32 sum by `f32(a_scale * b_scale)` and then add the bias, each rounded to
 f32; MatMulNBits (matmul_nbits.cc) dequantizes the blocks of the weights and multiplies floats. Its attribute
-`accuracy_level` lets kernels compute in less than f32, and is an offer that is not taken.
+`accuracy_level`, which allows kernels to compute in less than f32, is ignored.
 """
 
 from dataclasses import replace

@@ -1,9 +1,9 @@
-"""Sums of products of 8-bit integers whose zero points may be known at run time only (MatMulInteger, ConvInteger).
+"""Contractions of 8-bit integers whose zero points may be known only at run time (MatMulInteger, ConvInteger).
 
-They become contractions of quantized values of scale 1 and an accumulator of i32, so that products stay those of bytes.
-A zero point that is constant is in the type. One that is not leaves 0 there and is corrected for:
-`sum (a - z)(b - y) = sum a (b - y) - z sum (b - y)`, where the second sum is constant with the weights. Where the
-integers are wider, or where i32 might not hold a sum, the factors are centred before they are multiplied.
+They become contractions of quantized values with scale 1 and i32 accumulators, so that bytes are multiplied. A constant
+zero point is part of the type. For any other, the type has zero point 0 and the sum is corrected:
+`sum (a - z)(b - y) = sum a (b - y) - z sum (b - y)`, where the second sum is constant if the weights are. If integers
+are wider than 8 bits, or a sum might overflow i32, zero points are subtracted before the multiplication.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _SUM = UniformQuantizedType.per_tensor(i32, f32, 1.0)
 
 @dataclass(frozen=True)
 class _Factor:
-    """A factor of the products, as a type of scale 1 that holds the zero point where it is constant."""
+    """An operand of the contraction, with a type of scale 1 that includes the zero point if it is constant."""
 
     parameters: QParams
     value: SSAValue

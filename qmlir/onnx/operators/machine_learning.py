@@ -1,6 +1,6 @@
-"""Operators of ai.onnx.ml that are layers and arithmetic of `nn`: linear models, and what prepares their data.
+"""Operators of ai.onnx.ml that map to `nn`: linear models and the preprocessing of their data.
 
-They take any numbers and compute in f32. What has text, or a form that has no operation here, is left to islands.
+They accept any numeric type and compute in f32. Nodes with strings, or in unsupported forms, fall back to islands.
 """
 
 import math

@@ -1,11 +1,11 @@
-"""Quantization: on import, parameters that are constants go into types, others are computed with.
+"""Quantization operators: on import, constant parameters become part of types; others become arithmetic.
 
-Where scales and zero points are constants, a QuantizeLinear is a `quant.qcast`, a DequantizeLinear a `quant.dcast`,
-and a QLinearConv or QLinearMatMul the `nn` operation on quantized values. Where they are known at run time only, the
-same integers come out of plain arithmetic: `saturate(round_half_even(x / scale) + zero_point)` and
-`(x - zero_point) * scale`, in f32 with the result rounded once; products accumulate in i32, wrap where ONNX lets them
-overflow, and are rescaled by `f32(f32(s_a * s_b) / s_y)` as ONNX Runtime does. Values may be stored as floats of 8 bits
-and fewer: the quotient is rounded to that type, and saturates unless ONNX says otherwise.
+With constant scales and zero points, a QuantizeLinear becomes a `quant.qcast`, a DequantizeLinear a `quant.dcast`, and
+a QLinearConv or QLinearMatMul the `nn` operation on quantized values. With parameters known only at run time, the same
+integers are computed by plain arithmetic: `saturate(round_half_even(x / scale) + zero_point)` and `(x - zero_point) *
+scale`, in f32 with the result rounded once. Contractions accumulate in i32, wrap if ONNX lets them overflow, and are
+rescaled by `f32(f32(s_a * s_b) / s_y)` as in ONNX Runtime. Values may also be stored as low-precision floats: the
+quotient is rounded to that type, and saturates unless the node disables it.
 """
 
 from collections.abc import Sequence

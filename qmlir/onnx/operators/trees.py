@@ -1,9 +1,9 @@
 """Ensembles of decision trees (ai.onnx.ml): one `nn.tree_ensemble`, what joins its scores, and labels.
 
-The operation knows one comparison, `x <= threshold`; the others are written with it. A strict one has the next smaller
-threshold, the reverse of one has its children exchanged, and a set has a node for each comparison. Scores are what ONNX
-Runtime gives: summed in the type of the data, f32 for all but f64, tree by tree in the order of the model, base values
-after all trees. What ONNX leaves open, and what ONNX Runtime does against the standard, is left to islands.
+The operation has one comparison, `x <= threshold`, which expresses all others: a strict comparison uses the next
+smaller threshold, a reversed one swaps its children, and a set becomes a node for each member. Scores match ONNX
+Runtime: they are summed in f32 (f64 for f64 data), tree by tree in the order of the model, with base values added after
+all trees. Cases that ONNX doesn't define, or in which ONNX Runtime violates the standard, fall back to islands.
 """
 
 from collections import deque
