@@ -29,7 +29,7 @@ def _reshaped(node: Node, value: SSAValue, target: list[int], shape: list[int]) 
 
 
 def split_heads(node: Node, value: SSAValue, heads: int | None) -> SSAValue:
-    """`[batch, sequence, heads * head size]` as `[batch, heads, sequence, head size]`."""
+    """Reshapes `[batch, sequence, heads * head size]` to `[batch, heads, sequence, head size]`."""
     if not heads or heads < 0:
         raise node.error(f"requires the number of heads of {value.type}")
     batch, sequence, width = shape_of(value)
@@ -41,7 +41,7 @@ def split_heads(node: Node, value: SSAValue, heads: int | None) -> SSAValue:
 
 
 def joined_heads(node: Node, value: SSAValue) -> SSAValue:
-    """`[batch, heads, sequence, head size]` as `[batch, sequence, heads * head size]`."""
+    """Reshapes `[batch, heads, sequence, head size]` to `[batch, sequence, heads * head size]`."""
     batch, heads, sequence, size = shape_of(value)
     width = DYNAMIC_INDEX if DYNAMIC_INDEX in (heads, size) else heads * size
     moved = node.add(TransposeOp, value, permutation=_HEADS_FIRST).result

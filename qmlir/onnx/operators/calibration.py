@@ -1,4 +1,4 @@
-"""Trained fake quantization, which only exports."""
+"""Export of trained fake quantization."""
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64

@@ -1,4 +1,4 @@
-"""Convolutions and matrix products."""
+"""Import and export of convolutions and matmuls."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 
 
 def auto_pad(node: Node) -> str:
-    """The attribute `auto_pad`, checked."""
+    """Returns the attribute `auto_pad`. Raises `DiagnosticError` for an unknown value."""
     mode = node.attribute("auto_pad", "NOTSET")
     if mode not in AUTO_PADS:
         raise node.error(f"auto_pad must be one of {', '.join(AUTO_PADS)}, but got '{mode}'")
@@ -47,7 +47,7 @@ def _kernel(node: Node) -> tuple[int, ...]:
 
 
 def window_pads(node: Node, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> list[int]:
-    """The padding of windows, `auto_pad` resolved for the sizes of input 0: all begins, then all ends."""
+    """Returns the padding of windows (all begins, then all ends), with `auto_pad` resolved for the sizes of input 0."""
     mode = auto_pad(node)
     if mode == "NOTSET":
         return list(node.attribute("pads", None) or [0] * 2 * len(kernel))
@@ -92,14 +92,14 @@ def _steps(node: Node, kernel: Sequence[int]) -> tuple[list[int], list[int]]:
 
 
 def window_properties(node: Node, kernel: Sequence[int]) -> dict[str, Any]:
-    """Strides, dilations and pads of an operator with windows, those at their defaults left out."""
+    """Returns strides, dilations and pads of an operator with windows, without those that have default values."""
     strides, dilations = _steps(node, kernel)
     found = {"strides": strides, "dilations": dilations, "pads": window_pads(node, kernel, strides, dilations)}
     return _without_defaults(found, ones=("strides", "dilations"))
 
 
 def conv(node: Node) -> SSAValue:
-    """Import ONNX Conv, which may have a bias, groups and automatic padding."""
+    """Imports ONNX Conv, with optional bias, groups and automatic padding."""
     operands = (node.input(0), node.input(1), node.optional(2))
     properties = window_properties(node, _kernel(node))
     return node.add(ops.ConvOp, *operands, groups=node.attribute("group", 1), **properties).result
@@ -121,7 +121,7 @@ def _conv_transpose(node: Node) -> SSAValue:
         pads = list(pads or [0] * 2 * rank)
     else:
         totals = _paddings(node, kernel, strides, dilations, added)
-        # What is asked for beyond the reach of the windows is added at the end.
+        # Elements beyond the reach of the windows are added at the end.
         added = [more + max(0, -total) for more, total in zip(added, totals, strict=True)]
         at_end = (mode == "SAME_UPPER") == (node.version >= TRANSPOSE_PADS_AS_CONV)
         pads = _split([max(0, total) for total in totals], at_end)
@@ -140,7 +140,7 @@ def _paddings(
     extents = [(taps - 1) * dilation + 1 for taps, dilation in zip(kernel, dilations, strict=True)]
     if wanted is None:
         return [extent + more - stride for extent, more, stride in zip(extents, added, strides, strict=True)]
-    wanted = wanted[-len(kernel) :]  # some models give the batch and the channels too
+    wanted = wanted[-len(kernel) :]  # some models include the batch and the channels
     if DYNAMIC_INDEX in (*sizes, *kernel):
         raise node.unsupported(
             f"output_shape requires static sizes, but got {node.quantized().type}; fix the shape of the input "

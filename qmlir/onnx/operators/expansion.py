@@ -21,7 +21,7 @@ TRAINING_SINCE = 12
 
 
 def expanded(node: Node, value: SSAValue, target: int) -> SSAValue:
-    """`value` broadcast to the shape that input `target` gives, as far as it is known at its sizes."""
+    """Returns `value` broadcast to the shape in input `target`; the result type has all sizes that are known."""
     shape = node.parameter(target)
     if not isinstance(shape, SSAValue):
         return node.add(ops.ExpandOp, value, shape=shape or ()).result
@@ -29,18 +29,18 @@ def expanded(node: Node, value: SSAValue, target: int) -> SSAValue:
     if any(size is not None and size < 0 for size in known):
         raise node.error(f"sizes must be >= 0, but got {list(known)}")
     sizes = [DYNAMIC_INDEX if size is None else size for size in known]
-    # Where some sizes are known, those of the result are too.
+    # If some sizes are known, so are those of the result.
     hint = [TensorType(element_of(value), broadcast_shapes(shape_of(value), sizes))]
     return node.add(ops.ExpandOp, value, shape=shape, result_types=hint if known else None).result
 
 
 def filled(node: Node, number: float, element: Attribute, like: SSAValue) -> SSAValue:
-    """A tensor with the shape of `like` whose elements are all `number`."""
+    """Returns a tensor with the shape of `like` whose elements are all `number`."""
     return expanded_as(node, node.add_constant(np.array(number, dtype=node.graph.dtype_of(element)), element), like)
 
 
 def expanded_as(node: Node, value: SSAValue, like: SSAValue) -> SSAValue:
-    """`value` broadcast to the shape of `like`."""
+    """Returns `value` broadcast to the shape of `like`."""
     sizes = shape_of(like)
     if DYNAMIC_INDEX not in sizes:
         return node.add(ops.ExpandOp, value, shape=sizes).result

@@ -28,7 +28,7 @@ from qmlir.onnx.parameters import QParams
 _LARGEST = (1 << 31) - 1
 
 _SUM = UniformQuantizedType.per_tensor(i32, f32, 1.0)
-"""An exact sum."""
+"""The type of an exact sum."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class _Factor:
 
     parameters: QParams
     value: SSAValue
-    """The plain integers."""
+    """The operand as plain integers."""
 
     element: UniformQuantizedType
     is_corrected: bool
@@ -45,7 +45,7 @@ class _Factor:
 
     @staticmethod
     def of(parameters: QParams, index: int, axis: int | None) -> "_Factor | None":
-        """Input `index`, whose zero point may be one for each index of `axis`; `None` where no type is enough."""
+        """Returns input `index`, whose zero point may be per index of `axis`; `None` if no type can represent it."""
         node, value = parameters.node, parameters.node.input(index)
         storage = storage_of(node, value)
         if storage.width.data != 8:
@@ -63,29 +63,29 @@ class _Factor:
 
     @property
     def node(self) -> Node:
-        """The node that multiplies."""
+        """The contraction node."""
         return self.parameters.node
 
     @property
     def stored(self) -> SSAValue:
-        """The factor as a quantized value."""
+        """Returns the operand as a quantized value."""
         return self.node.graph.stored(self.value, self.element, [self.node.origin])
 
     @property
     def largest(self) -> int:
-        """The largest absolute value that is multiplied."""
+        """The largest absolute value of the operand minus its zero point."""
         low, high = storage_limits(self.element.storage)
         points = self.element.zero_points
         return int(max(abs(high - points.min()), abs(low - points.max()), 0))
 
     @property
     def zero_point(self) -> SSAValue:
-        """The zero point that is known at run time, as i32, in a shape that broadcasts against the factor."""
+        """Returns the run-time zero point as i32, in a shape that broadcasts against the operand."""
         assert self.parameters.zero_point is not None
         return self.parameters.spread(self.node.cast(self.parameters.zero_point, i32))
 
     def sums(self, axes: tuple[int, ...]) -> SSAValue:
-        """The sums over `axes`, which are kept, of the integers less the zero point of the type, as i32."""
+        """Returns the i32 sums over `axes` (kept) of the integers minus the zero point of the type."""
         known = self.node.graph.constant_value(self.value)
         if known is None:
             constant = None if self.is_corrected else self.parameters.zero_point
@@ -98,7 +98,7 @@ class _Factor:
         return self.node.add_constant(total.astype(np.int32), i32)
 
     def centred_sums(self, axes: tuple[int, ...]) -> SSAValue:
-        """The sums over `axes`, which are kept, of the integers less the zero point that they have, as i32."""
+        """Returns the i32 sums over `axes` (kept) of the integers minus their actual zero point."""
         return self.node.add(reduction.ReduceSumOp, centred(self.parameters, self.value, i32), axes=axes).result
 
 
@@ -109,7 +109,7 @@ def _of_scale_1(storage: IntegerType, zero_points: Array, axis: int | None = Non
 
 
 def _fits(a: _Factor | None, b: _Factor | None, terms: int) -> bool:
-    """Whether i32 holds every sum."""
+    """Returns True if i32 holds every sum."""
     if a is None or b is None or terms == DYNAMIC_INDEX:
         return False
     return max(terms, 1) * a.largest * b.largest <= _LARGEST
@@ -121,7 +121,7 @@ def _less(node: Node, value: SSAValue, zero_point: SSAValue, sums: SSAValue) -> 
 
 
 def matrix_product(node: Node, a_zero_point: int = 2, b_zero_point: int = 3) -> SSAValue:
-    """Input 0 times input 1, whose zero points are the inputs of these numbers, as i32."""
+    """Returns the i32 matmul of inputs 0 and 1, whose zero points are in inputs `a_zero_point` and `b_zero_point`."""
     left = matrix_parameters(node, 0, None, a_zero_point, is_right=False)
     right = matrix_parameters(node, 1, None, b_zero_point, is_right=True)
     shapes = node.shape(0), node.shape(1)
@@ -142,10 +142,10 @@ def matrix_product(node: Node, a_zero_point: int = 2, b_zero_point: int = 3) -> 
 
 
 def convolved(node: Node) -> SSAValue:
-    """ConvInteger: input 0 by the kernels of input 1, whose zero points are inputs 2 and 3, as i32.
+    """Imports ConvInteger: convolves input 0 with input 1, whose zero points are inputs 2 and 3, to i32.
 
-    Padding is the zero point of the data, so that it adds nothing; where that is known at run time only, it is put
-    around the data first.
+    Padding has the value of the data's zero point, so that it adds nothing. If that is known only at run time, the data
+    is padded by a separate operation.
     """
     data, weight = QParams.of(node, None, 2), QParams.of(node, None, 3, node.shape(1))
     x, w = _Factor.of(data, 0, None), _Factor.of(weight, 1, 0)
@@ -167,7 +167,7 @@ def convolved(node: Node) -> SSAValue:
 
 
 def _padded(node: Node, x: _Factor) -> tuple[SSAValue, dict[str, Any]]:
-    """The data with its zero point around it, and the properties of a convolution that pads no more."""
+    """Returns the data padded with its zero point, and the properties of a convolution without padding."""
     properties = window_properties(node, node.shape(1)[2:]) | {"groups": node.attribute("group")}
     pads = properties.pop("pads", None)
     if pads is None:

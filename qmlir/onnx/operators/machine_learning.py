@@ -22,11 +22,11 @@ from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.movement import flattened
 
 SMALLEST_NORM = 1e-30
-"""What a norm is at least (`onnx.reference`): a row of zeros stays one."""
+"""The smallest norm (`onnx.reference`), so that a row of zeros stays zero."""
 
 
 def table(node: Node) -> tuple[SSAValue, int]:
-    """The input, a row for each sample, and the number of its columns."""
+    """Returns the input, with a row for each sample, and its number of columns."""
     value, shape = node.input(), node.shape()
     if len(shape) != 2 or shape[1] == DYNAMIC_INDEX:
         raise node.unsupported(f"requires rows of static size, but got {value.type}")
@@ -118,7 +118,7 @@ def _linear(node: Node, outputs: int) -> SSAValue:
 
 
 def transformed(node: Node, scores: SSAValue, kind: str) -> SSAValue:
-    """Scores after the transformation `kind` of ai.onnx.ml."""
+    """Applies the post-transformation `kind` of ai.onnx.ml to scores."""
     match kind:
         case "NONE":
             return scores

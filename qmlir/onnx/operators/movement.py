@@ -1,4 +1,4 @@
-"""Movement: operators that put the same elements in another order or shape."""
+"""Data movement: operators that reorder or reshape elements."""
 
 import math
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def _identity(node: Node) -> SSAValue:
 
 
 def _reshape(node: Node) -> SSAValue:
-    """ONNX Reshape: 0 copies a size unless `allowzero`, -1 is what the others leave."""
+    """ONNX Reshape: 0 copies a size unless `allowzero`, and -1 is inferred from the others."""
     data, before, target = node.quantized(0), node.shape(0), node.quantized(1)
     allow_zero = bool(node.attribute("allowzero", 0))
     if len(node.shape(1)) != 1:
@@ -38,7 +38,7 @@ def _reshape(node: Node) -> SSAValue:
         known = (None,) * movement.known_length(target, "sizes")
     if any(size is not None and size < -1 for size in known) or known.count(-1) > 1:
         raise node.error(f"cannot reshape to {list(known)}")
-    # What is copied is named by the place that it comes from, so that it can be told from other unknown sizes.
+    # A copied size is represented by its axis, to distinguish it from other unknown sizes.
     sizes: list[int | Copied] = []
     for place, size in enumerate(known):
         if size == 0 and not allow_zero:
@@ -58,7 +58,7 @@ def _reshape(node: Node) -> SSAValue:
 
 
 def flattened(node: Node, value: SSAValue) -> SSAValue:
-    """The elements of `value` in one row."""
+    """Returns `value` flattened to one axis."""
     sizes = shape_of(value)
     size = DYNAMIC_INDEX if DYNAMIC_INDEX in sizes else math.prod(sizes)
     return node.reshaped(value, [size])

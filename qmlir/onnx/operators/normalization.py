@@ -22,13 +22,13 @@ from qmlir.onnx.one_to_one import Mirrored
 RMS_SINCE = 23
 
 MODE_SINCE = 14
-"""The version that has `training_mode` in place of outputs which say it."""
+"""The first version with `training_mode`; earlier ones imply it by additional outputs."""
 
 _LP_NORM = Mirrored("LpNormalization", ops.LpNormOp, "axis p")
 
 
 def wanted(node: Node, place: int) -> bool:
-    """Whether the model names output `place`."""
+    """Returns True if the model uses output `place`."""
     return place < len(node.proto.output) and bool(node.proto.output[place])
 
 
@@ -109,7 +109,7 @@ def _layer_norm(node: Node) -> list[SSAValue]:
 
 
 def layer_statistics(node: Node, stage: SSAValue, axis: int, epsilon: float) -> tuple[SSAValue, SSAValue]:
-    """The mean and the inverse of the standard deviation of data in the type of the first stage."""
+    """Returns the mean and the inverse standard deviation of data, in the type of the first stage."""
     rank = len(shape_of(stage))
     axes = list(range(normalized_axis(axis, rank), rank))
     mean, variance = _moments(node, stage, axes)

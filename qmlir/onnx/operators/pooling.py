@@ -14,7 +14,7 @@ from qmlir.onnx.operators.contraction import auto_pad, window_properties
 
 
 def pool_properties(node: Node) -> dict[str, Any]:
-    """The kernel and how it slides."""
+    """Returns the properties of a pool: kernel, strides, dilations, padding and rounding mode."""
     kernel = node.attribute("kernel_shape")
     if kernel is None:
         raise node.error("missing attribute 'kernel_shape'")
@@ -24,7 +24,7 @@ def pool_properties(node: Node) -> dict[str, Any]:
 
 
 def max_pool(node: Node) -> Sequence[SSAValue]:
-    """Import ONNX MaxPool, with the indices if the model takes them."""
+    """Imports ONNX MaxPool, with the indices if the model uses them."""
     properties = pool_properties(node)
     if len(node.proto.output) < 2 or not node.proto.output[1]:
         return [node.add(ops.MaxPoolOp, node.quantized(), **properties).result]

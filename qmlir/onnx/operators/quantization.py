@@ -56,7 +56,7 @@ from qmlir.onnx.parameters import QParams
 
 UI8 = IntegerType(8, Signedness.UNSIGNED)
 
-# What a node says of types
+# Types in nodes.
 
 
 def _float(node: Node, element: Attribute) -> AnyFloat:
@@ -75,7 +75,7 @@ def _float_attribute(node: Node, name: str) -> AnyFloat | None:
 
 
 def storage_of(node: Node, value: SSAValue) -> IntegerType:
-    """The integer type that ONNX gives to `value`, quantized or not."""
+    """Returns the integer type of `value` in ONNX, quantized or not."""
     stored = as_integer(storage_element(element_of(value)))
     if stored is None:
         raise node.error(f"requires integers, but got {value.type}")
@@ -91,11 +91,11 @@ def _storage(node: Node, element: Attribute) -> IntegerType | SmallFloat:
     return found
 
 
-# Arithmetic on values
+# Arithmetic on values.
 
 
 def dequantized(node: Node, stored: SSAValue, expressed: AnyFloat = f32) -> SSAValue:
-    """The real values, as `expressed`, of a quantized value."""
+    """Dequantizes a quantized value to the float type `expressed`."""
     return node.insert(DequantizeCastOp(stored, TensorType(expressed, shape_of(stored)))).result
 
 
@@ -123,7 +123,7 @@ def _zero_point(parameters: QParams, element: Attribute) -> SSAValue | None:
 
 
 def centred(parameters: QParams, value: SSAValue, element: Attribute) -> SSAValue:
-    """`value - zero_point`, computed as `element`."""
+    """Computes `value - zero_point` in the type `element`."""
     node = parameters.node
     value, zero_point = node.cast(value, element), _zero_point(parameters, element)
     return value if zero_point is None else node.add(elementwise.SubOp, value, zero_point).result
@@ -204,7 +204,7 @@ def _quantize_linear(node: Node) -> SSAValue:
     precision = _float_attribute(node, "precision") or _float(node, element_of(node.input(1)))
     parameters = _dividing(parameters)
     value = node.cast(node.input(), precision)
-    # ONNX lets floats of 8 bits overflow: no quantized type says so.
+    # ONNX allows 8-bit floats to overflow, which no quantized type describes.
     saturates = isinstance(storage, IntegerType) or bool(node.attribute("saturate", 1)) or storage.bitwidth < 8
     is_cast = saturates and not _rounds_quotient(node, precision)
     element = parameters.type_of(storage, precision) if is_cast else None
@@ -244,7 +244,7 @@ def _dequantize_linear(node: Node) -> SSAValue:
 def convolution(
     node: Node, x: SSAValue, w: SSAValue, bias: SSAValue | None = None, element: UniformQuantizedType | None = None
 ) -> SSAValue:
-    """A convolution of integers, or of quantized values with a result of type `element`."""
+    """Adds a convolution of integers, or of quantized values with a result of type `element`."""
     properties = window_properties(node, shape_of(w)[2:])
     properties |= {"groups": node.attribute("group", 1), "result_element": element}
     return node.add(contraction.ConvOp, x, w, bias, **properties).result
@@ -279,7 +279,7 @@ def _bias_type(x: UniformQuantizedType, w: UniformQuantizedType) -> UniformQuant
 
 
 def matrix_parameters(node: Node, operand: int, scale: int | None, zero_point: int, *, is_right: bool) -> QParams:
-    """The parameters of a factor: one, or a vector for its rows (columns, to the right), `[…, M, 1]` or `[…, 1, N]`."""
+    """Returns the parameters of an operand: a scalar, or per row (left, `[…, M, 1]`) or column (right, `[…, 1, N]`)."""
     shape, kept = node.shape(operand), -1 if is_right else -2
     given = node.optional(zero_point) if scale is None else node.input(scale)
     several = () if given is None or all(size == 1 for size in shape_of(given)) else shape_of(given)
@@ -305,7 +305,7 @@ def _qlinear_matmul(node: Node) -> SSAValue:
     operands = centred(a, node.input(0), i32), centred(b, node.input(3), i32)
     accumulator = node.add(contraction.MatMulOp, *operands).result
     scales = [_scale(a, f32), _scale(b, f32)]
-    # A vector has no rows, or no columns, in the result: what stands for them goes from the other factor's scale.
+    # A vector operand has no row or column axis in the result: that axis is dropped from the other operand's scale.
     for vector, other, gone in ((0, 1, -2), (3, 0, -1)):
         if len(node.shape(vector)) == 1 and shape_of(scales[other]):
             scales[other] = node.add(movement.SqueezeOp, scales[other], axes=[gone]).result
@@ -360,12 +360,12 @@ def _export_qcast(out: Outgoing, op: QuantizeCastOp) -> None:
 
 
 def _would_be_fused(op: QuantizeCastOp, element: UniformQuantizedType) -> bool:
-    """Whether ONNX Runtime may put an operator on integers in the place of a float one before the cast.
+    """Returns True if ONNX Runtime may replace a float operator before the cast by an integer operator.
 
-    What the module computes in floats stays in floats, whatever the form: ONNX Runtime quantizes float weights anew by
-    a rule of its own (core/optimizer/qdq_transformer/weight_bias_quantization.cc).
+    Operations that the module computes in floats must stay in floats: ONNX Runtime would quantize float weights by its
+    own rule (core/optimizer/qdq_transformer/weight_bias_quantization.cc).
     """
-    # Limits in floats keep the two apart already, blocks and 32 bits are in the place of no operator.
+    # Float limits already prevent the fusion; blocks and 32 bits have no integer operator.
     has_bound = is_narrower(element) or element.granularity is Granularity.BLOCK or element.bits == WIDE_BITS
     return isinstance(op.input.owner, NnOp) and not has_bound
 
@@ -383,10 +383,10 @@ def _export_dcast(out: Outgoing, op: DequantizeCastOp) -> None:
 
 
 def _would_be_moved(op: DequantizeCastOp, element: UniformQuantizedType) -> bool:
-    """Whether ONNX Runtime repeats the cast after a float operation that only moves what it gives.
+    """Returns True if ONNX Runtime propagates the cast across a float operation that only moves its result.
 
-    The QuantizeLinear that it adds there says a type, which another of its passes then changes for signed integers, so
-    that the model does not load (core/optimizer/qdq_transformer/qdq_propagation.cc, qdq_s8_to_u8.cc).
+    The QuantizeLinear that it adds has an explicit type, which another pass then changes for signed integers, so that
+    the model fails to load (core/optimizer/qdq_transformer/qdq_propagation.cc, qdq_s8_to_u8.cc).
     """
     users = (use.operation for use in op.result.uses)
     moves = any(isinstance(user, NnOp) and user.quantization_slots().shares_parameters for user in users)

@@ -1,4 +1,4 @@
-"""Recurrent layers, the batch on the second axis: on import, `layout = 1` (batch first) becomes transposes."""
+"""Recurrent layers. The batch is the second axis; on import, `layout = 1` (batch first) is handled by transposes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -67,9 +67,9 @@ def recurrent(
     peepholes: int = 0,
     weights: Callable[[Node, int], SSAValue] = Node.input,
 ) -> Importer:
-    """The importer of a layer whose initial states are inputs `states`, with its own `flag` and input `peepholes`.
+    """Returns the importer of a layer whose initial states are inputs `states`, with its `flag` and input `peepholes`.
 
-    `weights` gives input 1, those of the data, and input 2, those of the states.
+    `weights` reads input 1, the weights of the data, and input 2, those of the states.
     """
 
     def importer(node: Node) -> list[SSAValue]:

@@ -1,4 +1,4 @@
-"""Resize and Upsample, whose older versions sample other places."""
+"""Resize and Upsample; older versions sample at different coordinates."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Operators that choose elements by their values, or order them by it."""
+"""Operators that select or sort elements by value."""
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue

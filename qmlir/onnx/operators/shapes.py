@@ -1,4 +1,4 @@
-"""Ranges and constants, and the places along an axis for importers of other operators."""
+"""Ranges and constants, and the indices along an axis for importers of other operators."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def _range_of(node: Node, bounds: list[SSAValue]) -> SSAValue:
 
 
 def size_of(node: Node, value: SSAValue, axis: int) -> SSAValue:
-    """The size of an axis, as a vector of one i64."""
+    """Returns the size of an axis as an i64 vector of one element."""
     size = shape_of(value)[axis]
     if size != DYNAMIC_INDEX:
         return node.add_constant(np.array([size], np.int64), i64)
@@ -59,7 +59,7 @@ def size_of(node: Node, value: SSAValue, axis: int) -> SSAValue:
 
 
 def counting(node: Node, count: SSAValue | None, size: int = DYNAMIC_INDEX) -> SSAValue:
-    """`0, 1, …` before `size`, or before `count`, a vector of one i64, where that is not known."""
+    """Returns the i64 vector `0, 1, …` below `size` or, if the size is dynamic, below `count`, an i64 vector."""
     if count is None:
         return node.add_constant(np.arange(size, dtype=np.int64), i64)
     start, step = (node.add_constant(np.array([number], np.int64), i64) for number in (0, 1))
@@ -67,7 +67,7 @@ def counting(node: Node, count: SSAValue | None, size: int = DYNAMIC_INDEX) -> S
 
 
 def places(node: Node, value: SSAValue, axis: int) -> SSAValue:
-    """The places along an axis, as i64."""
+    """Returns the indices along an axis as an i64 vector."""
     size = shape_of(value)[axis]
     return counting(node, size_of(node, value, axis) if size == DYNAMIC_INDEX else None, size)
 

@@ -1,4 +1,4 @@
-"""Softmax and its relatives. A mask is written as a Where on both sides of the Softmax: ONNX's has none."""
+"""Softmax and related operators. A mask is exported as a Where before and after, because ONNX Softmax has no mask."""
 
 import math
 from typing import Any, cast
