@@ -29,17 +29,17 @@ from qmlir.onnx.operators.quantization import UI8, dequantized, matrix_parameter
 from qmlir.onnx.operators.recurrent import recurrent
 from qmlir.onnx.parameters import check_scales, with_live_scales
 
-# --- Products that end in floats --------------------------------------------------------------------------------------
+# --- Contractions with float results ----------------------------------------------------------------------------------
 
 
 def _scaled(node: Node, total: SSAValue, scale: SSAValue, bias: SSAValue | None) -> SSAValue:
-    """The sums times their scale, plus a bias."""
+    """Multiplies sums by their scale and adds the bias."""
     real = node.add(elementwise.MulOp, node.cast(total, f32), scale).result
     return real if bias is None else node.add(elementwise.AddOp, real, bias).result
 
 
 def _matmul_integer_to_float(node: Node) -> SSAValue:
-    """Of `a, b, a_scale, b_scale, a_zero_point, b_zero_point, bias`."""
+    """Imports MatMulIntegerToFloat: `a, b, a_scale, b_scale, a_zero_point, b_zero_point, bias`."""
     a = matrix_parameters(node, 0, 2, 4, is_right=False)
     b = matrix_parameters(node, 1, 3, 5, is_right=True)
     assert a.scale is not None
@@ -49,18 +49,18 @@ def _matmul_integer_to_float(node: Node) -> SSAValue:
 
 
 def _dynamic_quantize_matmul(node: Node) -> SSAValue:
-    """Of `a, b, b_scale, b_zero_point, bias`: `a` is quantized by its own range."""
+    """Imports DynamicQuantizeMatMul: `a, b, b_scale, b_zero_point, bias`; `a` is quantized by its range."""
     integers, scale, zero_point = node.add(dynamic.DynamicQuantizeOp, node.input()).results
     given = [node.optional(index) for index in (2, 3, 4)]
     product = replace(node, inputs=(integers, node.quantized(1), scale, given[0], zero_point, *given[1:]))
     return _matmul_integer_to_float(product)
 
 
-# --- Weights in blocks of few bits ------------------------------------------------------------------------------------
+# --- Block-wise weights of a few bits ---------------------------------------------------------------------------------
 
 
 def _bits_of(packed: Array, bits: int) -> Array:
-    """The unsigned numbers of `bits` bits in bytes, those of the lowest bits first, along the last axis."""
+    """Unpacks unsigned numbers of `bits` bits from bytes along the last axis, lowest bits first."""
     places = np.arange(0, 8, bits, dtype=np.uint8)
     return ((packed[..., None] >> places) & ((1 << bits) - 1)).reshape(*packed.shape[:-1], -1).astype(np.uint8)
 
@@ -73,7 +73,7 @@ def _known(node: Node, index: int, name: str) -> Array:
 
 
 def _rows(node: Node, index: int, name: str, rows: int, columns: int) -> Array:
-    """The elements of a constant as a matrix of shape `[rows, columns]`."""
+    """Returns the elements of a constant as a matrix `[rows, columns]`."""
     found = _known(node, index, name)
     if found.size != rows * columns:
         raise node.error(f"{name} must have {rows} by {columns} elements, but got shape {list(found.shape)}")
@@ -81,7 +81,7 @@ def _rows(node: Node, index: int, name: str, rows: int, columns: int) -> Array:
 
 
 def _matmul_n_bits(node: Node) -> SSAValue:
-    """Of `a, b, scales, zero_points, g_idx, bias`: `b` is `[N, blocks, bytes]`, packed, of the weights `[N, K]`."""
+    """Imports MatMulNBits: `a, b, scales, zero_points, g_idx, bias`; `b` is `[N, blocks, bytes]`, packed `[N, K]`."""
     bits, block = node.attribute("bits", 4), node.attribute("block_size", 0)
     inputs, outputs = node.attribute("K", 0), node.attribute("N", 0)
     if min(block, inputs, outputs) < 1:
@@ -118,11 +118,11 @@ def _matmul_n_bits(node: Node) -> SSAValue:
 # --- A recurrent layer ------------------------------------------------------------------------------------------------
 
 _SCALES = {1: 8, 2: 10}
-"""Input of weights to input of their scale; the next input is their zero point."""
+"""The input of the scale for each input of weights; the zero point is the next input."""
 
 
 def _layer_weights(node: Node, index: int) -> SSAValue:
-    """Weights `[D, terms, 4 * H]` as `[D, 4 * H, terms]`; the type has their parameters, one a direction or a row."""
+    """Returns weights `[D, terms, 4 * H]` as quantized `[D, 4 * H, terms]`, with parameters per direction or row."""
     weights = _known(node, index, "its weights")
     scales = _known(node, _SCALES[index], "the scales of its weights").astype(np.float64)
     points = _known(node, _SCALES[index] + 1, "the zero points of its weights")

@@ -60,7 +60,7 @@ UI8 = IntegerType(8, Signedness.UNSIGNED)
 
 
 def _float(node: Node, element: Attribute) -> AnyFloat:
-    """`element`, which is a float; f32 for the integers and the powers of two that ONNX allows as scales."""
+    """Returns `element` if it is a float type; f32 for integers and powers of two, which ONNX allows as scales."""
     if isinstance(element, IntegerType | Float8E8M0FNUType):
         return f32
     if isinstance(element, AnyFloat) and as_small_float(element) is None:
@@ -69,7 +69,7 @@ def _float(node: Node, element: Attribute) -> AnyFloat:
 
 
 def _float_attribute(node: Node, name: str) -> AnyFloat | None:
-    """The float type that an attribute names, `None` where it is left out."""
+    """Returns the float type that an attribute names, or `None` if it is omitted."""
     data_type = node.attribute(name, 0)
     return _float(node, node.element_type(data_type)) if data_type else None
 
@@ -83,7 +83,7 @@ def storage_of(node: Node, value: SSAValue) -> IntegerType:
 
 
 def _storage(node: Node, element: Attribute) -> IntegerType | SmallFloat:
-    """The type that quantized values are stored in: an integer, or a float of 8 bits or fewer."""
+    """Returns the storage type of quantized values: an integer or a low-precision float."""
     stored = storage_element(element)
     found = as_integer(stored) or as_small_float(stored)
     if found is None or isinstance(found, Float8E8M0FNUType):
@@ -100,19 +100,19 @@ def dequantized(node: Node, stored: SSAValue, expressed: AnyFloat = f32) -> SSAV
 
 
 def _arithmetic(expressed: AnyFloat) -> AnyFloat:
-    """The type in which values of a float type are scaled."""
+    """Returns the type in which values of a float type are scaled."""
     return f64 if isinstance(expressed, Float64Type) else f32
 
 
 def _scale(parameters: QParams, precision: AnyFloat) -> SSAValue:
-    """The scale rounded to `precision`, spread over the tensor, as arithmetic takes it."""
+    """Returns the scale rounded to `precision`, in the arithmetic type, broadcastable against the tensor."""
     node, scale = parameters.node, parameters.scale
     assert scale is not None
     return parameters.spread(node.cast(node.cast(scale, precision), _arithmetic(precision)))
 
 
 def _zero_point(parameters: QParams, element: Attribute) -> SSAValue | None:
-    """The zero point as `element`, spread over the tensor; `None` where it is 0."""
+    """Returns the zero point as `element`, broadcastable against the tensor; `None` if it is 0."""
     node, zero_point = parameters.node, parameters.zero_point
     if zero_point is None:
         return None
@@ -130,7 +130,7 @@ def centred(parameters: QParams, value: SSAValue, element: Attribute) -> SSAValu
 
 
 def _stored(parameters: QParams, quotient: SSAValue, storage: IntegerType) -> SSAValue:
-    """`saturate(round_half_even(quotient) + zero_point)` as `storage`. Floats hold every sum inside its range."""
+    """Computes `saturate(round_half_even(quotient) + zero_point)` as `storage`. Sums in its range are exact floats."""
     node = parameters.node
     value = node.add(elementwise.RoundOp, quotient).result
     zero_point = _zero_point(parameters, element_of(quotient))
@@ -142,7 +142,7 @@ def _stored(parameters: QParams, quotient: SSAValue, storage: IntegerType) -> SS
 
 
 def _stored_float(parameters: QParams, quotient: SSAValue, storage: SmallFloat, *, saturates: bool) -> SSAValue:
-    """`quotient + zero_point` rounded to a small float."""
+    """Rounds `quotient + zero_point` to a low-precision float."""
     node, zero_point = parameters.node, _zero_point(parameters, element_of(quotient))
     if zero_point is not None:
         quotient = node.add(elementwise.AddOp, quotient, zero_point).result
@@ -152,7 +152,7 @@ def _stored_float(parameters: QParams, quotient: SSAValue, storage: SmallFloat, 
 def _quantized(
     parameters: QParams, value: SSAValue, precision: AnyFloat, storage: IntegerType | SmallFloat, *, saturates: bool
 ) -> SSAValue:
-    """`value`, of type `precision`, quantized at run time."""
+    """Quantizes `value`, of type `precision`, with parameters known only at run time."""
     node = parameters.node
     dividend = node.cast(value, _arithmetic(precision))
     quotient = node.add(elementwise.DivOp, dividend, _scale(parameters, precision)).result
@@ -175,7 +175,7 @@ def _rounds_quotient(node: Node, precision: AnyFloat) -> bool:
 
 
 def _over_input(node: Node) -> QParams:
-    """The parameters of QuantizeLinear and DequantizeLinear."""
+    """Returns the parameters of a QuantizeLinear or DequantizeLinear."""
     axis, block = node.attribute("axis", 1), node.attribute("block_size", 0)
     if block < 0:
         raise node.error(f"block_size must be at least 1, but got {block}")
@@ -268,7 +268,7 @@ def _qlinear_conv(node: Node) -> SSAValue:
 
 
 def _bias_type(x: UniformQuantizedType, w: UniformQuantizedType) -> UniformQuantizedType | None:
-    """The type of a bias, whose scale is `f32(s_x * s_w)`; `None` where no type holds it."""
+    """Returns the type of a bias, with scale `f32(s_x * s_w)`; `None` if no type can represent it."""
     scales = accumulator_scale(x.scales, w.scales)
     try:
         if w.granularity is Granularity.TENSOR:
@@ -313,7 +313,7 @@ def _qlinear_matmul(node: Node) -> SSAValue:
 
 
 def _result_parameters(node: Node, shape: tuple[int, ...]) -> QParams:
-    """The parameters of a product of `shape`: one, or a vector for its rows, `[M]` or `[…, M, 1]`."""
+    """Returns the parameters of a matmul result of `shape`: a scalar, or per row, `[M]` or `[…, M, 1]`."""
     several = node.shape(6)
     if len(several) < 2 or all(size == 1 for size in several):
         is_row = len(shape) > 1 or len(node.shape(3)) == 1
@@ -324,20 +324,20 @@ def _result_parameters(node: Node, shape: tuple[int, ...]) -> QParams:
 
 
 def _is_product(a: UniformQuantizedType, b: UniformQuantizedType, rank: int) -> bool:
-    """Whether a product of quantized matrices has an accumulator: one scale to the left, one or one a column right."""
+    """Returns True if a quantized matmul has an accumulator scale: per-tensor left, per-tensor or per-column right."""
     is_by_column = b.granularity is Granularity.AXIS and b.axis == rank - 1
     return a.granularity is Granularity.TENSOR and (b.granularity is Granularity.TENSOR or is_by_column)
 
 
 def _types(parameters: Sequence[tuple[QParams, IntegerType]], expressed: AnyFloat) -> list[UniformQuantizedType] | None:
-    """The quantized type of each tensor with its storage, `None` where one has none."""
+    """Returns the quantized type of each tensor, or `None` if one of them has none."""
     found = [each.type_of(storage, expressed) for each, storage in parameters]
     known = [element for element in found if element is not None]
     return known if len(known) == len(found) else None
 
 
 def _rescaled(accumulator: SSAValue, left: SSAValue, right: SSAValue, y: QParams, storage: IntegerType) -> SSAValue:
-    """An i32 sum of products requantized at run time, by the scales of its factors and of its result."""
+    """Requantizes an i32 accumulator with run-time scales of the operands and the result."""
     node = y.node
     scale = node.add(elementwise.MulOp, left, right).result
     multiplier = node.add(elementwise.DivOp, scale, _scale(y, f32)).result

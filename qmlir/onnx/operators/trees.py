@@ -30,7 +30,7 @@ from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.machine_learning import table, transformed
 
 _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
-"""The comparisons, as TreeEnsemble numbers them."""
+"""The comparisons in the numbering of TreeEnsemble."""
 
 _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 _TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
@@ -40,12 +40,12 @@ _DOMAIN = "ai.onnx.ml"
 
 @dataclass(frozen=True)
 class _Branch:
-    """A node of a model: where rows go that pass its comparison, and the others. A leaf is `~number`."""
+    """An inner node of a tree: the nodes for rows that pass its comparison and for the others. A leaf is `~number`."""
 
     feature: int
     mode: str
     values: Sequence[Any]
-    """What it compares with: one number, or the members of a set."""
+    """The right side of the comparison: one number, or the members of a set."""
 
     takes_missing: bool
     first: int
@@ -54,7 +54,7 @@ class _Branch:
 
 @dataclass
 class _Forest:
-    """Trees as the operation has them."""
+    """Trees in the format of the operation."""
 
     dtype: np.dtype[Any]
     roots: list[int]
@@ -65,7 +65,7 @@ class _Forest:
 
     @classmethod
     def of(cls, branches: Sequence[_Branch], roots: Sequence[int], dtype: np.dtype[Any]) -> "_Forest":
-        """Each branch at its number, what it needs beside that after all of them, and then the leaves."""
+        """Builds a forest: each branch keeps its number; additional nodes follow all branches, and then the leaves."""
         forest = cls(dtype, list(roots))
         for _ in branches:
             forest._node()
@@ -120,7 +120,7 @@ class _Forest:
 
 
 def _before(value: Any) -> Any:
-    """The largest number below, so that `x < value` is `x <= _before(value)`; NaN below the smallest."""
+    """Returns the next smaller float, so that `x < value` is `x <= _before(value)`; NaN for `-inf`."""
     smallest = value == -np.inf
     return value.dtype.type(np.nan) if smallest else np.nextafter(value, value.dtype.type(-np.inf))
 
@@ -131,7 +131,7 @@ def _from(reference: int, nodes: int) -> int:
 
 @dataclass(frozen=True)
 class _Model:
-    """What a node of a model says: branches, roots, and for each leaf its scores and their weights."""
+    """The trees of a model node: branches, roots, and the scores with their weights in each leaf."""
 
     branches: Sequence[_Branch]
     roots: Sequence[int]
@@ -139,11 +139,11 @@ class _Model:
 
     @property
     def scores(self) -> set[int]:
-        """The scores that any leaf has a weight for."""
+        """Returns the scores for which any leaf has a weight."""
         return {score for leaf in self.leaves for score, _ in leaf}
 
     def always(self, count: int) -> bool:
-        """Whether each row gets a weight for each score."""
+        """Returns True if every row gets a weight for every score."""
         given = set[int]()
         for root in self.roots:
             seen, waiting, common = set[int](), [root], set(range(count))
@@ -250,7 +250,7 @@ def _element(node: Node) -> Attribute:
 
 
 def _scores(node: Node, model: _Model, count: int, aggregate: str) -> SSAValue:
-    """`[samples, count]`: the scores of all trees, in f64 where the data is."""
+    """Returns the summed scores of all trees, `[samples, count]`, in f64 for f64 data."""
     value, columns = table(node)
     element = _element(node)
     dtype = np.dtype(node.graph.dtype_of(element))
@@ -288,7 +288,7 @@ def _scores(node: Node, model: _Model, count: int, aggregate: str) -> SSAValue:
 
 
 def _base(node: Node, scores: SSAValue) -> SSAValue:
-    """Scores with the base values, one for each; `scores` where there are none."""
+    """Adds the base values to the scores, if there are any."""
     values = _floats(node, "base_values")
     if not len(values):
         return scores
@@ -386,12 +386,12 @@ def _known(out: Outgoing, name: str, value: SSAValue) -> Array:
 
 
 MOST_WRITTEN = 1 << 20
-"""Nodes and leaves that a model is written with at most."""
+"""The largest number of nodes and leaves of an exported ensemble."""
 
 
 @dataclass(frozen=True)
 class _Trees:
-    """The tables of an operation that is written to ONNX."""
+    """The tables of an operation for export."""
 
     roots: Array
     features: Array
@@ -400,7 +400,7 @@ class _Trees:
     missing: Array
 
     def branch(self, node: int) -> _Branch:
-        """A node as ONNX has it: one of two comparisons with neighbours tells apart what equals a number."""
+        """Returns a node in ONNX's format; two comparisons with adjacent numbers become one test for equality."""
         feature, value, missing = int(self.features[node]), self.thresholds[node], bool(self.missing[node])
         first, second = map(int, self.children[node])
         if first < len(self.features) and self.features[first] == feature and second == self.children[first, 0]:
