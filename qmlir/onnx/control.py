@@ -1,9 +1,9 @@
-"""If, Loop and Scan as `scf`: the graphs of a node become regions, which use values from around them as they are.
+"""Imports If, Loop and Scan as `scf` operations: subgraphs become regions, which capture outer values directly.
 
-A Loop that runs a known number of times, or one that is known before it begins, is an `scf.for`, as is each Scan; a
-Loop whose condition is computed inside is an `scf.while`. A slice of a Scan is an `nn.gather` at the number of the
-step, a stacked output a value that the loop carries and writes at that number (`nn.scatter_nd`). What a region would
-have to give in another type than it takes has no form here: `NoForm` says why, and the node is an island.
+A Loop whose trip count is known before it starts becomes an `scf.for`, as does every Scan; a Loop whose condition is
+computed inside becomes an `scf.while`. A slice of a Scan is an `nn.gather` at the iteration number. A stacked output is
+a loop-carried value that each iteration updates at its number (`nn.scatter_nd`). A region that would have to return
+other types than it takes is not supported: `NoForm` tells why, and the node becomes an island.
 """
 
 import math
@@ -35,16 +35,16 @@ from qmlir.onnx.graph import GraphBuilder
 from qmlir.specialization.specialize import values_behind
 
 UNBOUNDED = 2**31
-"""A Loop of so many steps ends by its condition: exporters write a large number where there is no bound."""
+"""The trip count from which on a Loop counts as unbounded: exporters write a large number if there is no bound."""
 
 OLDEST_SCAN = 9
-"""The version of Scan from which on it has no batch of its own."""
+"""The first version of Scan without a batch axis."""
 
 ImportGraph = Callable[[GraphProto, GraphBuilder, Sequence[SSAValue]], list[SSAValue]]
-"""Imports a graph of the node into the block of a builder, its inputs the values; gives those of its outputs."""
+"""Imports a subgraph into the block of a builder, given the values of its inputs; returns those of its outputs."""
 
 ImportIsland = Callable[[GraphProto, GraphBuilder, Sequence[AnyTensor], str], list[SSAValue]]
-"""Adds a graph without inputs as one island whose outputs have these types; the reason says why it is one."""
+"""Adds a graph without inputs as one island with these output types, for the given reason."""
 
 
 class NoForm(Exception):
@@ -62,10 +62,10 @@ class Control:
     origin: Origin
     import_graph: ImportGraph
     import_island: ImportIsland | None = None
-    """`None` where nodes may not be islands."""
+    """`None` if islands are not allowed."""
 
     def attribute(self, name: str, default: Any = None) -> Any:
-        """The attribute `name`, a graph, a number or a list of them."""
+        """Returns the attribute `name`: a graph, a number or a list of these."""
         found = next((each for each in self.node.attribute if each.name == name), None)
         match None if found is None else found.type:
             case None:
@@ -80,20 +80,20 @@ class Control:
     def add(
         self, builder: GraphBuilder, role: str, operation: type[NnOp], *operands: SSAValue, **properties: Any
     ) -> SSAValue:
-        """The result of an `nn` operation that is a part of the node."""
+        """Adds an `nn` operation that is a component of the node, and returns its result."""
         return builder.append(build(operation, operands, properties), [self.origin.within(role)]).results[0]
 
     def constant(self, builder: GraphBuilder, number: int) -> SSAValue:
-        """A number of steps as an i64."""
+        """Returns an i64 scalar constant."""
         made = ConstantOp.of(np.array(number, dtype=np.int64), TensorType(i64, []))
         return builder.append(made, [self.origin.within("constant")]).result
 
     def index(self, number: int) -> SSAValue:
-        """A bound of a loop."""
+        """Returns a constant of type `index`, such as a loop bound."""
         return self.builder.append(arith.ConstantOp.from_int_and_width(number, IndexType()), [self.origin]).result
 
     def scalar(self, builder: GraphBuilder, value: SSAValue) -> SSAValue:
-        """The one element of a tensor."""
+        """Extracts the only element of a tensor."""
         element, rank = element_of(value), len(shape_of(value))
         zeros = [
             builder.append(arith.ConstantOp.from_int_and_width(0, IndexType()), [self.origin]).result
@@ -109,7 +109,7 @@ class Control:
         return None if array is None or array.size != 1 else bool(array.item())
 
     def graph_into(self, block: Block, graph: GraphProto, inputs: Sequence[SSAValue]) -> list[SSAValue]:
-        """The outputs of `graph` at the end of `block`, as tensors. Raises `NoForm`."""
+        """Imports `graph` at the end of `block` and returns its outputs as tensors. Raises `NoForm`."""
         builder = self.builder.inside(block)
         values = self.import_graph(graph, builder, inputs)
         island = next((op for op in _outermost(block) if isinstance(op, OnnxIslandOp)), None)
@@ -120,9 +120,9 @@ class Control:
 
 
 def _outermost(block: Block) -> Iterator[Operation]:
-    """The operations of `block`, and those that are in regions of these, but no deeper.
+    """Yields the operations of `block` and those directly in their regions, where an island may be a branch.
 
-    There an island may be a branch. Regions that hold one deeper were refused when the nodes inside were imported.
+    Deeper islands were already rejected when the inner nodes were imported.
     """
     for op in block.ops:
         yield op
@@ -132,7 +132,7 @@ def _outermost(block: Block) -> Iterator[Operation]:
 
 
 def _check_parameters(block: Block) -> None:
-    """Raise `NoForm` where a size, or what an operation does, depends on what the block is given."""
+    """Raises `NoForm` if a size or a parameter of an operation depends on the arguments of the block."""
     given = set(block.args)
     for op in block.walk() if given else ():
         if isinstance(op, HasParameters) and not given.isdisjoint(values_behind(op.parameter_operands())):
@@ -201,7 +201,7 @@ def import_if(control: Control) -> Sequence[SSAValue]:
         then, other = values["then"], values["else"]
         for place, (one, two, name) in enumerate(zip(then, other, control.node.output, strict=True)):
             if one.type != two.type and _is_flag(one) and _is_flag(two):
-                # As conditions they are alike: what an `and` of TorchScript gives has one axis in one branch only.
+                # They are equivalent as conditions: an `and` of TorchScript has an axis of size 1 in one branch only.
                 one = then[place] = _flat(control, control.builder.inside(blocks["then"]), one)
                 two = other[place] = _flat(control, control.builder.inside(blocks["else"]), two)
             if one.type != two.type:
@@ -256,7 +256,7 @@ class _Loop:
                 )
 
     def stack(self, name: str, value: SSAValue, count: int, place: SSAValue) -> None:
-        """Let the slice number `place` of the output `name` of `count` slices be `value`."""
+        """Writes `value` to slice `place` of the stacked output `name`, which has `count` slices."""
         shape = shape_of(value)
         if DYNAMIC_INDEX in shape:
             raise NoForm(f"stacks slices of {value.type}, whose size is unknown")
@@ -268,7 +268,7 @@ class _Loop:
         self.stacks.append(control.builder.append(_zeros(type_), [control.origin.within(f"{name}/empty")]).result)
 
     def finish(self, after: Sequence[SSAValue]) -> tuple[list[SSAValue], list[SSAValue]]:
-        """What the loop begins with and what each step gives; the number of the step where something asks for it."""
+        """Returns the initial and the yielded values of the loop, including the iteration number if it is used."""
         begins, gives = [*self.states, *self.stacks], [*after, *self.written]
         if self.number.first_use is None:
             self.block.erase_arg(self.block.args[-1])
@@ -299,7 +299,7 @@ def import_loop(control: Control) -> Sequence[SSAValue]:
     states = [control.builder.plain(_as_tensor(value, name)) for value, name in _named(given, control, 2)]
     loop = _Loop(control, [each.name for each in graph.input[2:]], states)
     try:
-        # While a step runs, the condition held: what the body is told of it is no question.
+        # The condition is true whenever the body runs, so the body's input for it is a constant.
         held = _truth(control.builder.inside(loop.block), control)
         values = control.graph_into(loop.block, graph, [loop.number, held, *loop.block.args[: len(states)]])
         goes_on, after, slices = values[0], values[1 : 1 + len(states)], values[1 + len(states) :]
@@ -327,7 +327,7 @@ def _named(values: Sequence[SSAValue | None], control: Control, first: int) -> S
 
 
 def _steps(control: Control, bound: SSAValue | None, steps: int | None) -> SSAValue:
-    """The number of steps as an index; a negative one is none."""
+    """Returns the trip count as an index; a negative one counts as 0."""
     if steps is not None:
         return control.index(steps)
     assert bound is not None
@@ -343,7 +343,7 @@ def _while(
     bound: SSAValue | None,
     steps: int | None,
 ) -> Sequence[SSAValue]:
-    """The results of an `scf.while`, which carries the condition too, in front of the states."""
+    """Returns the results of an `scf.while`, which carries the condition in front of the states."""
     control, block = loop.control, loop.block
     inside = control.builder.inside(block)
     is_bounded = bound is not None and (steps is None or steps < UNBOUNDED)
@@ -371,7 +371,7 @@ def _while(
 
 
 def _flat(control: Control, builder: GraphBuilder, value: SSAValue) -> SSAValue:
-    """A value of one element without axes."""
+    """Reshapes a value of one element to a scalar."""
     if not shape_of(value):
         return value
     return builder.append(ReshapeOp(value, []), [control.origin.within("condition")]).result
@@ -433,14 +433,14 @@ def import_scan(control: Control) -> Sequence[SSAValue]:
 
 @dataclass
 class _Places:
-    """Where a step is in sequences that are walked from the front and from the end."""
+    """The index of the current slice in forward and reversed sequences."""
 
     loop: _Loop
     total: int
     _from_end: SSAValue | None = None
 
     def of(self, is_reversed: int) -> SSAValue:
-        """The number of the slice."""
+        """Returns the index of the current slice."""
         if not is_reversed:
             return self.loop.number
         if self._from_end is None:
@@ -451,7 +451,7 @@ class _Places:
 
 
 def _with_front_at(control: Control, name: str, value: SSAValue, axis: int) -> SSAValue:
-    """`value` with its first axis at the place `axis`."""
+    """Returns `value` with its first axis moved to position `axis`."""
     rank = len(shape_of(value))
     place = normalized_axis(axis, rank)
     if not place:
@@ -466,4 +466,4 @@ STRUCTURED: dict[str, Callable[[Control], Sequence[SSAValue]]] = {
     "Loop": import_loop,
     "Scan": import_scan,
 }
-"""ONNX's operators that have graphs."""
+"""The importers of ONNX operators with subgraphs."""

@@ -45,12 +45,11 @@ from qmlir.onnx.export.forms.arithmetic import (
 )
 from qmlir.onnx.export.forms.casts import has_blocks, uniform
 
-# Convolutions of integers that ConvInteger does not take: in f32 where that is exact, otherwise byte by byte.
+# Integer convolutions that ConvInteger doesn't support: in f32 if that is exact, otherwise byte by byte.
 #
 # `q - z = sum 256^k (b_k - c_k)`, where `b_k` are the bytes of `q` and `c_k` those of its zero point. Each pair of
-# bytes is a ConvInteger of u8 and u8, exact in 32 bits, which fills up with the zero point as the padding wants it.
-# Transposed convolutions have no operator of integers: a pair of bytes is one of f32, whose sums are exact for fewer
-# terms.
+# bytes is a ConvInteger of u8 and u8, exact in 32 bits, which pads with the zero point as required. There is no
+# transposed integer convolution: a pair of bytes is a ConvTranspose in f32, whose sums are exact for fewer terms.
 
 _BYTE = IntegerType(8, Signedness.UNSIGNED)
 _BASE = 256
@@ -75,7 +74,7 @@ class Byte:
 
 
 def _bytes_of(out: Outgoing, value: SSAValue) -> list[Byte]:
-    """The bytes of the integers of an operand, the highest first."""
+    """Returns the bytes of the integers of an operand, highest first."""
     element = uniform(out, element_of(value))
     held, point = container(element), int(element.zero_points.flat[0])
     if (element.zero_points != point).any():
@@ -100,7 +99,7 @@ def _bytes_of(out: Outgoing, value: SSAValue) -> list[Byte]:
 
 
 def _constant_bytes(out: Outgoing, integers: Array) -> list[Byte]:
-    """The bytes of constant integers without zero point, the highest first."""
+    """Returns the bytes of constant integers without zero point, highest first."""
     bits = max(int(np.abs(integers).max(initial=0)).bit_length() + 1, 8)
     shift = 1 << (bits - 1)
     return [
@@ -114,7 +113,7 @@ def _constant_bytes(out: Outgoing, integers: Array) -> list[Byte]:
 
 
 def _of_bytes(out: Outgoing, left: Byte, right: Byte, attributes: Mapping[str, Any], *, is_transposed: bool) -> str:
-    """The sums of the products of two bytes, less their zero points, as i32."""
+    """Convolves two bytes minus their zero points to i32."""
     if not is_transposed:
         points = [out.constant(each.zero_point, _BYTE) for each in (left, right)]
         return out.node("ConvInteger", [left.name, right.name, *points], **attributes)
@@ -134,7 +133,7 @@ def wide_convolution(
     *,
     is_transposed: bool = False,
 ) -> Exact:
-    """The exact sums of a convolution, `bound` their magnitude, each of `terms` products.
+    """Returns the exact sums of a convolution; `bound` is their magnitude, `terms` the number of products in each.
 
     The weights are an operand, or integers without zero point.
     """
@@ -154,20 +153,20 @@ def wide_convolution(
             name = _of_bytes(out, left, right, attributes, is_transposed=is_transposed)
             part = Exact(name if wide == i32 else out.cast(name, wide), wide, bound)
             if (factor := left.factor * right.factor) != 1:
-                # Where a sum is below 2^31, so is the sum of all parts, whatever wraps on the way.
+                # If the total fits 32 bits, intermediate overflow cancels out.
                 part = Exact(out.node("Mul", [part.name, constant(out, factor, part)]), wide, bound)
             total = part if total is None else Exact(together(out, "Add", total, part, 0).name, wide, bound)
     assert total is not None
     return total
 
 
-# Quantized operations as integer arithmetic: ConvInteger, MatMulInteger and what follows, spelled out.
+# Quantized operations as integer arithmetic: ConvInteger or MatMulInteger, and requantization in elementary operators.
 #
-# Each gives exactly the integers of `qmlir.dialects.nn.quantized_evaluators`. An operation that is not here, or whose
-# parameters allow no exact integers (`None`), is written between casts.
+# Each computes exactly the integers of `qmlir.dialects.nn.quantized_evaluators`. An operation without an exporter here,
+# or whose parameters don't allow exact integers, is exported between casts.
 
 Integer = Callable[[Outgoing, Any], bool]
-"""Adds the nodes, or gives false, and adds none, where the parameters allow no exact integers."""
+"""Adds the nodes; returns False, without adding any, if the parameters don't allow exact integers."""
 
 OPEN_SIZE = 1 << 16
 """The size assumed for a dynamic dimension in bounds."""
@@ -217,7 +216,7 @@ def _product(out: Outgoing, lhs: SSAValue, rhs: SSAValue, is_transposed: bool) -
     if _has_operator(x, w, by_channel=False):
         right = out.transposed(out.name(rhs), rank) if is_transposed else out.name(rhs)
         points = _zero_points(out, x, w)
-        # i32 wraps: a bound that looks too large is one of an accumulator that was proved to fit.
+        # i32 wraps; if the bound looks too large, the accumulator was proved to fit by other means.
         return Exact(out.node("MatMulInteger", [out.name(lhs), right, *points]), i32, bound)
     left, right = (widened(out, centred(out, value), bound) for value in (lhs, rhs))
     wide = i64 if i64 in (left.element, right.element) else i32
@@ -275,7 +274,7 @@ def _conv_transpose(out: Outgoing, op: contraction.ConvTransposeOp) -> bool:
     terms = product_of((shape_of(op.weight)[0] // op.group_count, *shape_of(op.weight)[2:]), OPEN_SIZE)
     bound = _summed(out, op.data, op.weight, terms)
     if bound >= EXACT_F32 and terms > MOST_TRANSPOSED_TERMS and not out.settings.exact:
-        return False  # no f32 holds its sums: it is written between casts, and may differ near a tie
+        return False  # its sums aren't exact in f32: it is exported between casts and may differ near a tie
     attributes = attributes_of(op, f"{WINDOWS} output_padding")
     total = wide_convolution(out, op.data, op.weight, bound, terms, attributes, is_transposed=True)
     spatial = len(shape_of(op.data)) - 2
@@ -540,7 +539,7 @@ def _tabulated(op: Operation, stored: Array, otherwise: Array) -> Array | None:
 
 
 def write_table(out: Outgoing, op: Operation) -> bool:
-    """A function of one value of few bits as the table that it is."""
+    """Exports a function of one value of a few bits as a lookup table. Returns False if that is impossible."""
     if not is_function(op):
         return False
     source, target = (element_of(value) for value in (op.operands[0], op.results[0]))
