@@ -1,12 +1,12 @@
-"""Any number of images by programs for one, or for some: how a static module is divided, and how large pieces are.
+"""Runs any batch size with programs for one sample or a fixed chunk, and chooses the size of chunks.
 
-A program whose batch is open is compiled for one image and, where an image is little work, for 16, 256 and so on, when
-as many come: a row of weights that is loaded serves 16 images. Processor time of an image in us, on one core of an EPYC
-with AVX512-VNNI, each by a program for so many images:
+A program with a dynamic batch is compiled for one sample. If samples are little work, it is also compiled for 16, 256
+and so on when a batch is that large: a row of weights that is loaded then serves 16 samples. CPU time per sample in µs,
+on one core of an EPYC with AVX512-VNNI, by the batch size of the program:
 
     layers of a perceptron    1     16    256   4096
-    64, 32, 10                3.0   .28   .11   .03
-    784, 256, 10              4.5   .91   .73   .69
+    64, 32, 10                3.0   0.28  0.11  0.03
+    784, 256, 10              4.5   0.91  0.73  0.69
     1024, 1024, 1024          28    6.0   5.3   4.9
 """
 
@@ -34,17 +34,19 @@ from qmlir.targets.cpu.runtime.batches import BatchPlan
 from qmlir.targets.cpu.runtime.ports import OPEN
 
 PIECE_FACTOR = 16
-"""How many times the images of a piece are those of the next smaller one."""
+"""The ratio of consecutive chunk sizes."""
 
 MOST_WORK = 1 << 25
-"""Products and elements that a piece of several images computes at most: a millisecond or less. Larger ones gain little
-by the table above, and their values leave the caches."""
+"""The most products and elements that a chunk of several samples may compute: a millisecond of work or less.
+
+By the table above, larger chunks gain little, and their values don't stay in the caches.
+"""
 
 Shapes = Mapping[str, tuple[int, ...]]
 
 
 def batch_plan(module: ModuleOp, threads: int, function: str = "main") -> BatchPlan:
-    """How pieces of a batch are run by what `module` computes, or why they are not; so many at once at most."""
+    """Returns how the program of `module` runs a batch in chunks, up to `threads` at once, or why it can't."""
     try:
         found = batch_of(module, function)
     except DiagnosticError as error:
@@ -53,7 +55,7 @@ def batch_plan(module: ModuleOp, threads: int, function: str = "main") -> BatchP
 
 
 def work_of(module: ModuleOp, function: str = "main") -> int:
-    """The products and the elements that a function of known sizes computes."""
+    """Returns the number of products and elements that a function with static shapes computes."""
     found = 0
     for op in function_of(module, function).walk():
         found += op.multiply_adds() if isinstance(op, MultipliesAndAdds) else 0
@@ -62,10 +64,10 @@ def work_of(module: ModuleOp, function: str = "main") -> int:
 
 
 class OpenBatch:
-    """The batch of a function of dynamic sizes, as far as samples were proven to be independent."""
+    """The dynamic batch of a function, as far as samples are proven to be independent."""
 
     def __init__(self, module: ModuleOp, function: str) -> None:
-        """`module` is divided without calls."""
+        """`module` must contain no calls."""
         self._module, self._function = module, function
         self._candidates = batch_candidates(function_of(module, function))
         self._proofs: dict[Any, BatchAxes | DiagnosticError] = {}
@@ -73,7 +75,7 @@ class OpenBatch:
         self._is_told = False
 
     def proof(self, shapes: Mapping[str, Sequence[int]]) -> BatchAxes | DiagnosticError:
-        """The axes of the batch of inputs of `shapes`, or why they have none."""
+        """Returns the batch axes of inputs of `shapes`, or the error that says why there are none."""
         key = tuple(
             (len({shapes[name][axis] for name, axis in axes.items()}) == 1, *sorted(with_size(shapes, axes, 1).items()))
             for axes in self._candidates
@@ -86,14 +88,14 @@ class OpenBatch:
         return self._proofs[key]
 
     def specialized(self, module: ModuleOp, shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
-        """`module` for inputs of `shapes`, marked with what is proven of its batch."""
+        """Returns `module` specialized for inputs of `shapes`, annotated with the result of the batch proof."""
         known = specialize(module, shapes, function=self._function)
         dynamic = dynamic_axes(function_of(self._module, self._function))
         mark_batch(function_of(known, self._function), dynamic, self.proof(shapes))
         return known
 
     def one(self, shapes: Shapes) -> Shapes | None:
-        """The shapes of one sample, if its program takes any number of them and nothing else is dynamic."""
+        """Returns the shapes of one sample if its program runs any batch and nothing else is dynamic; else `None`."""
         for axes in self._candidates:
             one = with_size(shapes, axes, 1)
             if any(OPEN in shape for shape in one.values()):
@@ -104,7 +106,7 @@ class OpenBatch:
         return None
 
     def piece(self, shapes: Shapes) -> Shapes:
-        """The shapes of the samples that are computed at once: all of them, unless they are independent."""
+        """Returns the shapes of a chunk: those of the whole batch, unless samples are independent."""
         proof = self.proof(shapes)
         if not isinstance(proof, BatchAxes):
             self._tell(proof)
@@ -127,7 +129,7 @@ class OpenBatch:
             emit(replace(error.diagnostic, severity=Severity.REMARK, message=said))
 
     def _work(self, shapes: Shapes) -> int | None:
-        """The work of these samples; `None` if a program for them takes no other number."""
+        """Returns the work for inputs of `shapes`; `None` if their program can't run other batch sizes."""
         key = tuple(sorted(shapes.items()))
         if key not in self._works:
             self._works[key] = self._work_of(shapes)
@@ -136,6 +138,6 @@ class OpenBatch:
     def _work_of(self, shapes: Shapes) -> int | None:
         try:
             known = self.specialized(self._module, shapes)
-        except DiagnosticError:  # so many samples do not fit: those of a run may, whose program says what does not
+        except DiagnosticError:  # this chunk doesn't fit; compiling the program for the whole batch reports any error
             return None
         return None if batch_plan(known, 1, self._function).reason else work_of(known, self._function)

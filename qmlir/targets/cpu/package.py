@@ -1,14 +1,14 @@
-"""Programs as folders: a Python package of emitted kernels, the runtime that they need, and their constants.
+"""Compiled programs as folders: a Python package with the emitted kernels, the runtime that they need, and constants.
 
-A cache entry and a saved program are the same thing. It needs NumPy, numba or llvmlite, and nothing of qmlir:
+Cache entries and saved programs have the same layout. They need NumPy and numba or llvmlite, but not qmlir:
 
-    __init__.py             gives `program`, ready to be called; names the emitter, has the digest of the constants
+    __init__.py             defines `program`, ready to be called; names the emitter, has the digest of the constants
     kernels.py              the emitted module of the emitter `numba`
-    kernels.ll              that of the emitter `llvm`, of which __init__.py has the digest
-    machine_code.bin        what numba or LLVM made of it, for this very machine: there numba is not needed
-    constants.safetensors   weights and tables, mapped into memory
-    program.json            the card: what it is, its sizes, the digests of the files of a saved program, all of them
-    runtime/                types and intrinsics of vectors, checks of inputs
+    kernels.ll              the emitted module of the emitter `llvm`; __init__.py has its digest
+    machine_code.bin        the code that numba or LLVM generated for this machine; with it, numba is not needed
+    constants.safetensors   weights and tables, memory-mapped
+    program.json            the card: ports, sizes, and (for a saved program) the digests of all its files
+    runtime/                vector types and intrinsics, input checks
 """
 
 import importlib
@@ -49,7 +49,7 @@ RUNTIME = "runtime"
 CARD = "program.json"
 
 _EMITTED = "kernels.*"
-"""The emitted module, in whichever language."""
+"""Matches the emitted module, in any language."""
 
 _RUNTIME_PACKAGE = "qmlir.targets.cpu.runtime"
 
@@ -115,18 +115,18 @@ program = CompiledModule(
 
 @dataclass(frozen=True)
 class PackageForm:
-    """The package of a program by one emitter: its emitted module, and what gives the program."""
+    """The parts of a package that depend on the emitter: the file of kernels, and the text of `__init__.py`."""
 
     kernels: str
     init: str
 
 
 PYTHON, IR_PROGRAM = PackageForm(SOURCE, _NUMBA_INIT), PackageForm(IR, _LLVM_INIT)
-"""Those of the emitters `numba` and `llvm`."""
+"""The forms of the emitters `numba` and `llvm`."""
 
 
 _LINE = 64
-"""Bytes of a cache line: a vector that lies in two of them is read twice."""
+"""The size of a cache line in bytes; a vector that spans two lines takes two reads."""
 
 
 def _size(entry: Mapping[str, Any]) -> int:
@@ -135,7 +135,7 @@ def _size(entry: Mapping[str, Any]) -> int:
 
 
 def _in_lines(data: bytes) -> bytes:
-    """A safetensors file in which constants begin at multiples of a line, but for those after one of an odd size."""
+    """Returns a safetensors file whose constants begin at cache lines, except after one that doesn't end at a line."""
     length = int.from_bytes(data[:8], "little")
     header, tensors = json.loads(data[8 : 8 + length]), memoryview(data)[8 + length :]
     entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
@@ -153,7 +153,7 @@ def _in_lines(data: bytes) -> bytes:
 
 
 def constants_of(module: ModuleOp) -> dict[str, Array]:
-    """Return the constants of a module of loops by the names of its globals."""
+    """Returns the constants of a module of loops by the names of their globals."""
     found: dict[str, Array] = {}
     for op in module.body.block.ops:
         if isinstance(op, GlobalOp) and isinstance(op.initial_value, DenseIntOrFPElementsAttr):
@@ -169,9 +169,9 @@ def write_package(
     form: PackageForm = PYTHON,
     card: ProgramCard | None = None,
 ) -> None:
-    """Write the package of an emitted module into `folder`, which exists; `batch` is what its `BatchPlan` says.
+    """Writes the package of an emitted module to the existing `folder`; `batch` holds the fields of its `BatchPlan`.
 
-    The `card` gets the digests of files when the program is saved.
+    The digests of files are added to the `card` when the program is saved.
     """
     if card is not None:
         (folder / CARD).write_text(card.json(), encoding="utf-8")
@@ -189,9 +189,9 @@ def write_package(
 
 @cache
 def _runtime_bytecode() -> dict[str, bytes]:
-    """The bytecode of each module of the runtime, by its file, as Python keeps it.
+    """Returns the bytecode of each module of the runtime by its path, in the format of a .pyc file.
 
-    It names the time and the size of its source, which a copy has, too.
+    It records the size and modification time of its source, which copies preserve.
     """
     kept: dict[str, bytes] = {}
     with as_file(files(_RUNTIME_PACKAGE)) as runtime:
@@ -205,10 +205,10 @@ def _runtime_bytecode() -> dict[str, bytes]:
 
 
 def write_runtime_bytecode(folder: Path) -> None:
-    """Write the bytecode of the runtime beside its copy in a package that was just written.
+    """Writes the bytecode of the runtime to the package that was just written.
 
-    Python would compile it for every program again. Where a source is another one, Python does not take it. Nothing is
-    written where Python keeps bytecode in a folder of its own (`PYTHONPYCACHEPREFIX`).
+    Otherwise Python would compile the runtime again for each program. Python ignores bytecode whose source has changed.
+    Nothing is written if Python keeps bytecode in a separate folder (`PYTHONPYCACHEPREFIX`).
     """
     if sys.pycache_prefix is not None:
         return
@@ -219,11 +219,11 @@ def write_runtime_bytecode(folder: Path) -> None:
 
 
 OnKernel = Callable[[str, int, int], None]
-"""Is called with the name of each kernel before it is compiled, its number, and how many there are."""
+"""A callback before each kernel is compiled: kernel name, its number (from 1), and the number of kernels."""
 
 
 def _tell(runtime: Any, on_kernel: OnKernel, count: int) -> None:
-    """Let the runtime of a package tell of each kernel that it compiles."""
+    """Lets the runtime of a package report each kernel that it compiles."""
     numbers = itertools.count(1)
 
     def told(kernel: str) -> None:
@@ -233,20 +233,20 @@ def _tell(runtime: Any, on_kernel: OnKernel, count: int) -> None:
 
 
 def forget(name: str) -> None:
-    """Let the package `name` be imported anew."""
+    """Removes the package `name` from `sys.modules`, so that the next import loads it again."""
     for each in [each for each in sys.modules if each == name or each.startswith(f"{name}.")]:
         del sys.modules[each]
 
 
 def numba_caches_beside_the_source(package: str) -> AbstractContextManager[None]:
-    """Whatever the user says where numba keeps code: what runs from a folder is in the folder, under its digest."""
+    """Lets numba keep its cache next to the source, even if the user has set another folder."""
     fast: Any = importlib.import_module(f"{package}.{RUNTIME}.operations.fast")
     return fast.caches_beside_the_source()
 
 
 @contextmanager
 def _reading() -> Generator[None]:
-    """While it is open, modules that are imported leave no bytecode: a cache entry stays as it was built."""
+    """Prevents imports from writing bytecode, so that a cache entry stays as it was built."""
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         yield
@@ -256,7 +256,7 @@ def _reading() -> Generator[None]:
 
 @contextmanager
 def _compiling(name: str, folder: Path, on_kernel: OnKernel | None, helpers: int) -> Generator[None]:
-    """While it is open, kernels of the package that is imported are compiled, or loaded from numba's cache."""
+    """Prepares numba for the import of a package, which compiles its kernels or loads them from numba's cache."""
     settings: Any = importlib.import_module("numba").config
     if settings.DISABLE_JIT:
         raise text_error("compiling requires numba's compiler; unset NUMBA_DISABLE_JIT, or use qmlir.interpret")
@@ -268,11 +268,11 @@ def _compiling(name: str, folder: Path, on_kernel: OnKernel | None, helpers: int
 
 
 SAVED = "qmlir_saved_"
-"""What names of packages begin with that somebody has saved: of these, bytecode beside the source is not run."""
+"""The prefix of names of saved packages. Their bytecode files are never executed, since they can't be trusted."""
 
 
 class _SourceOnly(SourceFileLoader):
-    """Loads a module from its source, whatever bytecode lies beside it."""
+    """Loads a module from its source and ignores any bytecode file."""
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
@@ -280,7 +280,7 @@ class _SourceOnly(SourceFileLoader):
 
 
 class _SavedFinder(MetaPathFinder):
-    """Finds the modules of packages that were saved."""
+    """Finds the modules of saved packages."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
         spec = PathFinder.find_spec(fullname, path, target) if fullname.startswith(SAVED) else None
@@ -295,14 +295,12 @@ _FINDER = _SavedFinder()
 def load_package(
     folder: Path, name: str, on_kernel: OnKernel | None = None, helpers: int = 0, *, is_checked: bool = False
 ) -> ModuleType:
-    """Import the package in `folder` under `name`; without machine code for here, and what numba has not cached, it is
-    compiled.
+    """Imports the package in `folder` as `name`; compiles kernels that have no machine code for this machine.
 
-    So many helpers, processes of their own, compile kernels as well. `is_checked` says that each file is known to be
-    the one that was built.
+    Up to `helpers` additional processes compile kernels. `is_checked` means that the caller has verified all files.
 
-    Raises `DiagnosticError` where `folder` holds no saved program or a damaged one, where a module that it calls
-    functions of is not installed, and where numba is told not to compile.
+    Raises `DiagnosticError` if `folder` contains no saved program or a damaged one, if a module with custom kernels is
+    not installed, or if numba's compiler is disabled.
     """
     if not (folder / INIT).is_file() or next(folder.glob(_EMITTED), None) is None:
         raise text_error(
@@ -315,7 +313,7 @@ def load_package(
     spec = importlib.util.spec_from_file_location(name, init, loader=loader, submodule_search_locations=[str(folder)])
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
-    forget(name)  # kernels of this name that are loaded would not be compiled here
+    forget(name)  # kernels that are already loaded under this name would not be compiled
     sys.modules[name] = module
     try:
         with (

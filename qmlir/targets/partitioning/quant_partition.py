@@ -1,4 +1,4 @@
-"""`quant-partition`: divides the functions of a module among its targets; the host keeps the rest."""
+"""`quant-partition`: divides the functions of a module among its targets; the host computes the rest."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,24 +31,24 @@ from qmlir.targets.partitioning.problem import CostGraph, graph_of
 from qmlir.targets.partitioning.report import PartitionReport, Stay, part_report, partition_report
 from qmlir.targets.parts import parts_of
 
-# Dividing the functions of a module among its targets: parts as functions, and a report for each function.
+# Outlining the parts of each target as functions, with a report per function.
 
 
 def target_of(function: FuncOp) -> str | None:
-    """The target that computes `function`, `None` for one of the host."""
+    """Returns the target that computes `function`; `None` for a function of the host."""
     found = function.attributes.get(PART)
     return found.data if isinstance(found, StringAttr) else None
 
 
 def _divisible(module: ModuleOp) -> Iterator[FuncOp]:
-    """The functions of the host, of which each operation has a place in one order."""
+    """Yields the functions of the host that consist of a single block."""
     for op in list(module.ops):
         if isinstance(op, FuncOp) and target_of(op) is None and len(op.body.blocks) == 1:
             yield op
 
 
 def _names(module: ModuleOp, function: FuncOp, targets: Mapping[int, str]) -> dict[int, str]:
-    """A name for the part of each phase: `@main_npu_0`, numbered by target."""
+    """Returns a name for the part of each phase, such as `@main_npu_0`, numbered by target."""
     taken = symbols_of(module)
     found: dict[int, str] = {}
     for phase, target in targets.items():
@@ -65,7 +65,7 @@ def _name(function: FuncOp, target: str, taken: Container[str]) -> str:
 def _outline(
     module: ModuleOp, function: FuncOp, graph: CostGraph, plan: Sequence[int], targets: Mapping[int, str]
 ) -> list[OutlinedPart]:
-    """Take the phases that `targets` names out of `function`, each as a function of its target before it."""
+    """Outlines the phases that `targets` names from `function`; each part is inserted before it."""
     parts = outlined(function, graph, plan, _names(module, function, targets))
     for part in parts:
         _add(part, targets[part.phase], function)
@@ -80,7 +80,7 @@ def _add(part: OutlinedPart, target: str, function: FuncOp) -> None:
 
 
 def outline_branches(module: ModuleOp, function: FuncOp, choice: IfOp, targets: Sequence[str]) -> None:
-    """Make a part of each branch of a choice, of the target named at its place: the choice itself is the caller's."""
+    """Outlines each branch of an `scf.if` for the target at the same index; the `scf.if` itself stays in the caller."""
     for region, target in zip(choice.regions, targets, strict=True):
         name = _name(function, target, symbols_of(module))
         part = outlined_whole(function, region.block, name) if region.blocks else None
@@ -89,7 +89,7 @@ def outline_branches(module: ModuleOp, function: FuncOp, choice: IfOp, targets: 
 
 
 def is_of_caller(op: Operation, functions: Mapping[str, FuncOp]) -> bool:
-    """Whether what calls parts has `op`: a call of one, a choice between parts, or the condition of such a choice."""
+    """Returns true if `op` must stay in the caller: it calls a part, chooses between calls, or reads that condition."""
     if isinstance(op, CallOp):
         callee = functions.get(op.callee.root_reference.data)
         return callee is not None and target_of(callee) is not None
@@ -103,7 +103,10 @@ def is_of_caller(op: Operation, functions: Mapping[str, FuncOp]) -> bool:
 def partition_function(
     module: ModuleOp, function: FuncOp, targets: Sequence[Description], preferences: Preferences
 ) -> PartitionReport:
-    """Take out of `function` what devices compute; what the preferred target has not gets a remark that says why."""
+    """Outlines the parts of `function` that devices compute.
+
+    An operation that isn't given to the preferred target gets a remark with the reason.
+    """
     division = Division(function, targets, preferences)
     stays: list[Stay] = []
     for op, (target, reason) in division.elsewhere().items():
@@ -117,14 +120,14 @@ def partition_function(
 
 
 def partition(module: ModuleOp, targets: Sequence[Description], preferences: Preferences) -> list[PartitionReport]:
-    """Divide every function of the host among `targets`, the preferred one first; a report for each."""
+    """Divides every function of the host among `targets`, the preferred one first; returns one report per function."""
     return [partition_function(module, function, targets, preferences) for function in _divisible(module)]
 
 
 def outline_host(module: ModuleOp, function: FuncOp) -> None:
-    """Make parts of what the host has of `function` too, as few as can be.
+    """Outlines the operations of `function` that the host computes, in as few parts as possible.
 
-    Only calls are left, choices between calls, and constants.
+    Only calls, choices between calls and constants remain in `function`.
     """
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
 
@@ -137,23 +140,20 @@ def outline_host(module: ModuleOp, function: FuncOp) -> None:
     _outline(module, function, graph, plan, dict.fromkeys(phases, HOST))
 
 
-# `quant-partition`: what a target computes becomes functions of that target, the host keeps the rest.
-
-
 @dataclass(frozen=True)
 class QuantPartition(ModulePass):
-    """Give each operation to the first target of the module that computes it, and outline its parts as functions.
+    """Assign each operation to the first target of the module that supports it, and outline its parts as functions.
 
-    The targets are those that `quant-set-target` put on the module; `cpu` among them is the host, which keeps what no
-    other one computes. A part is a private function with the attribute `target.part`; its arguments and results have
-    the names that the model has for them. Parts do not wait for each other in a circle. Constants are copied to where
-    they are used. What does not go to the first target has a remark that says why.
+    The targets are those that `quant-set-target` put on the module. `cpu` among them is the host, which computes all
+    other operations. A part is a private function with the attribute `target.part`; its arguments and results keep
+    their names from the model. Parts never depend on each other in a cycle. Constants are copied to their uses. An
+    operation that isn't assigned to the first target gets a remark with the reason.
 
-    **Crossings** are the arguments and results of parts. The pass minimizes their cost: the bytes of each, and
-    `transfer_bytes` for the transfer. Operations that compute no new number (movement, max pooling, casts) go where
-    the fewest bytes cross. Everything else goes to the first target that supports it. With an `intensity`, a device
-    gets an operation only if it computes that often for each byte that crosses the border for it. Parts of fewer than
-    `min_ops` operations stay on the host.
+    **Crossings** are the arguments and results of parts. The pass minimizes their cost: the bytes of each crossing plus
+    `transfer_bytes` per transfer. Operations that only move or select values (movement, max pooling, casts) go where
+    the fewest bytes cross. All other operations go to the first target that supports them. With an `intensity`, a
+    device gets an operation only if it performs at least that many computations per byte that crosses for it. Parts of
+    fewer than `min_ops` operations stay on the host.
 
     Before (run with `transfer_bytes=64`):
 
@@ -199,7 +199,7 @@ class QuantPartition(ModulePass):
         self.preferences()
 
     def preferences(self) -> Preferences:
-        """What weighs how much. Raises `ValueError` for what has no meaning."""
+        """Returns the weights of the cost function. Raises `ValueError` if an option is out of range."""
         return Preferences(self.transfer_bytes, self.intensity, self.min_ops)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -212,17 +212,17 @@ class QuantPartition(ModulePass):
             count("bytes over borders", report.bytes)
 
 
-# Modules divided among targets before they are compiled: those that are named, or the interpreter.
+# Partitioning before compilation: for the given targets, or for the interpreter.
 
 PARTITION = "quant-partition"
-"""The pass that gives each operation to a target."""
+"""The pass that assigns each operation to a target."""
 
 
 def partitioned(module: ModuleOp, target: str | Sequence[str]) -> ModuleOp:
-    """A clone of a quantized module in which `target` have parts of their own; the CPU computes what is left.
+    """Returns a clone of a quantized module partitioned for `target`; the CPU computes the rest.
 
-    A module that is partitioned already stays as it is. Raises `DiagnosticError` for what is not a target, and where
-    the module was partitioned for others.
+    A module that already has parts is not partitioned again. Raises `DiagnosticError` for an unknown target, or if the
+    module was partitioned for other targets.
     """
     targets = find_targets(target)
     clone = with_islands_apart(module).clone()
@@ -240,10 +240,10 @@ def partitioned(module: ModuleOp, target: str | Sequence[str]) -> ModuleOp:
 
 
 def with_islands_apart(module: ModuleOp) -> ModuleOp:
-    """`module`, or a clone in which what has no compiled form is parts of the interpreter.
+    """Returns `module`, or a clone in which operations that can't be compiled are parts of the interpreter.
 
-    Other targets may have parts in it already, or get them afterwards. Where a branch of a choice has such an
-    operation, both branches are parts.
+    The module may already have parts of other targets, or get them later. If a branch of an `scf.if` contains such an
+    operation, both branches become parts.
     """
     target = find_target(INTERPRETER)
 
@@ -251,7 +251,7 @@ def with_islands_apart(module: ModuleOp) -> ModuleOp:
         return [op for op in module.ops if isinstance(op, FuncOp) and target_of(op) is None]
 
     def is_apart(function: FuncOp, op: Operation) -> bool:
-        # Results whose sizes follow from shapes are known when a program is made for these.
+        # Result sizes that follow from shapes are known when a program is compiled for fixed shapes.
         return why_not(target, op) is None and (isinstance(op, OnnxIslandOp) or depends_on_data(function, op))
 
     if not any(is_apart(function, op) for function in functions(module) for op in function.walk()):

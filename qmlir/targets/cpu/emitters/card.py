@@ -1,10 +1,10 @@
-"""The card of a program, a file of JSON in its folder: what it is, what it takes and gives, its sizes and its digests.
+"""The manifest (card) of a compiled program: a JSON file with its ports, target, sizes and digests.
 
-Every form of a program has one: packages for Python, C, machine code and WebAssembly. A folder is of one program where
-each file has the digest that the card says, and the card its own.
+Every output format has one: Python packages, C, machine code and WebAssembly. A folder contains an intact program if
+each file has the digest that the card lists, and the card has its own digest.
 """
 
-# llvmlite has no types that a checker could read.
+# llvmlite has no type annotations.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import json
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "qmlir-program", 2
 PROGRAM_FORM, PARTS_FORM = "program", "parts"
-"""The forms that need Python: a package, and a program of several targets, which needs qmlir, too."""
+"""The forms that need Python: a package, and a program of several targets, which also needs qmlir."""
 
 PYTHON_FORMS = PROGRAM_FORM, PARTS_FORM
 
@@ -36,7 +36,7 @@ Contents = str | bytes
 
 
 class WrittenFiles(NamedTuple):
-    """What a form makes of a program: its files, and the bytes of its machine code, where it has some."""
+    """The files that an output format writes, and the size of the machine code in bytes if it is known."""
 
     files: Mapping[str, Contents]
     code_bytes: int | None = None
@@ -44,7 +44,7 @@ class WrittenFiles(NamedTuple):
 
 @dataclass(frozen=True)
 class CardPort:
-    """An input or an output: `NAME: SHAPE DTYPE`."""
+    """An input or an output of a program: name, NumPy type, shape, and whether NaN is rejected."""
 
     name: str
     dtype: str
@@ -53,63 +53,63 @@ class CardPort:
 
     @staticmethod
     def of(port: "MainPort") -> "CardPort":
-        """What a card says of it."""
+        """Returns the card entry of an argument of `@main`."""
         return CardPort(port.name, port.dtype, tuple(port.shape), port.refuses_nan)
 
     def text(self) -> str:
-        """On one line."""
+        """Returns the port on one line, as `NAME: SHAPE DTYPE`."""
         shape = "x".join("?" if size == OPEN else str(size) for size in self.shape) or "scalar"
         return f"{self.name}: {shape} {self.dtype}{', NaN is refused' if self.refuses_nan else ''}"
 
 
 @dataclass(frozen=True, repr=False)
 class ProgramCard(Readable):
-    """What a program is. Sizes are in bytes."""
+    """The contents of a program's card. Sizes are in bytes."""
 
     name: str
     form: str
-    """One of `FORMS`, or `program`, a Python package, or `parts`, the program of several targets."""
+    """One of `FORMS`, `program` for a Python package, or `parts` for a program of several targets."""
 
     emitter: str
     target: str
-    """The machine: LLVM's triple, processor and features, or `any machine`."""
+    """The machine: LLVM's target triple, CPU and features, or `any machine`."""
 
     isa: str
     threads: int
     model: str
-    """The fingerprint of the module that it computes, weights included."""
+    """The fingerprint of the compiled module, weights included."""
 
     nodes: tuple[str, ...]
-    """The nodes of the model, in the order in which they run."""
+    """The nodes of the model, in execution order."""
 
     kernels: int
     arena_bytes: int
     weights_bytes: int
     stack_bytes: int
-    """Of the arrays in the frames of `@main` and of a kernel; registers that are spilled come on top."""
+    """The stack arrays of `@main` and of the largest kernel; spilled registers are not counted."""
 
     inputs: tuple[CardPort, ...]
     outputs: tuple[CardPort, ...]
     code_bytes: int | None = None
-    """Of machine code; of C and of what numba compiles later they are not known."""
+    """The size of the machine code; unknown for C and for code that numba compiles later."""
 
     parts: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The parts of a program of several, in order, each with its target; those that are programs are folders."""
+    """The parts of a program of several targets, in order, with their targets. Compiled parts are folders."""
 
     by: str = field(default_factory=lambda: f"qmlir {version('qmlir')}")
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What its maker says of the model: values of JSON."""
+    """Additional facts about the model: JSON values."""
 
     files: Mapping[str, str] = field(default_factory=dict[str, str])
     """The SHA-256 of each file."""
 
     @property
     def digest(self) -> str:
-        """That of the card, and so of all files."""
+        """The SHA-256 of the card, which includes the digests of all files."""
         return digest_of(json.dumps(asdict(self), sort_keys=True).encode())
 
     def json(self) -> str:
-        """The content of its file."""
+        """Returns the text of the card's file."""
         return (
             json.dumps({"format": FORMAT, "version": VERSION, "digest": self.digest, **asdict(self)}, indent=1) + "\n"
         )
@@ -117,12 +117,12 @@ class ProgramCard(Readable):
     def sealed(
         self, files: Mapping[str, Contents], code_bytes: int | None, about: Mapping[str, Any] | None = None
     ) -> "ProgramCard":
-        """The card of these files. Raises `DiagnosticError` where `about` is not of JSON."""
+        """Returns this card with the digests of `files`. Raises `DiagnosticError` if `about` is not valid JSON."""
         digests = {name: digest_of(each.encode() if isinstance(each, str) else each) for name, each in files.items()}
         return replace(self, files=digests, code_bytes=code_bytes, about=_of_json(about or {}))
 
     def text(self) -> str:
-        """For a reader."""
+        """Returns a readable summary, one fact per line."""
         code = "not known before it is compiled" if self.code_bytes is None else bytes_text(self.code_bytes)
         rows = [
             ("target", f"{self.target}, {self.isa}, {counted(self.threads, 'thread')}"),
@@ -149,19 +149,19 @@ def _of_json(about: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def code_bytes(data: bytes) -> int:
-    """The bytes of machine code in an object of any machine."""
+    """Returns the size of the text sections of an object file, in bytes."""
     return sum(section.size() for section in llvm.ObjectFileRef.from_data(data).sections() if section.is_text())
 
 
 def with_digest(card: ProgramCard) -> Mapping[str, Any]:
-    """What a card says, with its digest."""
+    """Returns the contents of a card, including its digest, as JSON values."""
     return {**plain(card), "digest": card.digest}
 
 
 def card_of(
     program: "LoopProgram", name: str, form: str, emitter: str, target: str, model: str = "", threads: int = 1
 ) -> ProgramCard:
-    """The card of a program whose files are not there yet."""
+    """Returns the card of a program before its files are written."""
     return ProgramCard(
         name, form, emitter, target, program.isa.name, threads, model,
         tuple(dict.fromkeys(node for call in program.calls for node in call.nodes)), len(program.kernels),
@@ -171,7 +171,7 @@ def card_of(
 
 
 def card_paths(folder: Path) -> list[Path]:
-    """The files of cards in a folder: one for each program that lies there."""
+    """Returns the paths of the card files in a folder: one per program."""
     return [path for path in sorted(folder.glob("*.json")) if _content(path) is not None] if folder.is_dir() else []
 
 
@@ -184,7 +184,7 @@ def _content(path: Path) -> dict[str, Any] | None:
 
 
 def named_form(path: Path) -> str:
-    """The form that the file of a card says, whether it is whole or not; empty where it says none."""
+    """Returns the form named in a card file, even if the card is damaged; empty if it names none."""
     form = (_content(path) or {}).get("form")
     return form if isinstance(form, str) else ""
 
@@ -197,7 +197,7 @@ def _port(data: JsonValue) -> CardPort:
 
 
 def _by_name(data: JsonValue) -> dict[str, str]:
-    """Texts by the name of a file or folder beside the card, `a/b` for one inside a part."""
+    """Returns texts by the name of a file or folder next to the card; `a/b` names a file of part `a`."""
     found = {name: each.text() for name, each in data.entries().items()}
     if not all(is_file_name(part) for name in found for part in name.split("/")):
         data.wrong("an object whose keys name files beside it")
@@ -209,7 +209,7 @@ def _damaged(path: Path) -> DiagnosticError:
 
 
 def read_card(path: Path) -> ProgramCard:
-    """The card in a file. Raises `DiagnosticError` for one that is damaged, or of another version."""
+    """Reads the card in a file. Raises `DiagnosticError` if it is damaged or has another version."""
     try:
         data = read_data(path, allow_nonfinite=True)
         data["format"].text([FORMAT])
@@ -254,9 +254,9 @@ def _card_of(data: JsonValue) -> ProgramCard:
 
 
 def checked_card(path: Path) -> ProgramCard:
-    """The card in a file, beside which the files are those that it names.
+    """Reads the card in a file and checks the files that it lists.
 
-    Raises `DiagnosticError` where one is missing or another one.
+    Raises `DiagnosticError` if a file is missing or has another digest.
     """
     card = read_card(path)
     for name, digest in card.files.items():
@@ -265,7 +265,7 @@ def checked_card(path: Path) -> ProgramCard:
 
 
 def checked_file(path: Path, digest: str) -> bytes:
-    """The bytes of a file that has a digest. Raises `DiagnosticError` where it is missing, or another one."""
+    """Returns the bytes of a file. Raises `DiagnosticError` if it is missing or has another digest."""
     try:
         data = read_regular(path)
     except OSError as error:

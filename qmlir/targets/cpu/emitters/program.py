@@ -1,7 +1,7 @@
-"""What `@main` of a module of loops says to whoever writes it down: memory, constants, ports and the order of kernels.
+"""The program that `@main` of a module of loops describes: memory, constants, ports, and the order of kernels.
 
-It is computed once, and every emitter reads it. `@main` takes the arrays of the caller, inputs before outputs, all
-memory of its own lies in one arena, and its kernels write into memory.
+It is computed once and shared by all emitters. `@main` takes the caller's arrays, inputs before outputs. Its own memory
+is one arena, and its kernels write their results to memory.
 """
 
 import math
@@ -27,12 +27,12 @@ from qmlir.targets.cpu.isa.base import ALIGNMENT, InstructionSet
 from qmlir.text.elements import dense_array
 
 SLACK = 64
-"""Bytes after the last buffer that vector loads may read."""
+"""The number of bytes after the last buffer that vector loads may read."""
 
 
 @dataclass(frozen=True)
 class ArenaBuffer:
-    """A piece of the arena: where it begins, in bytes, and how many elements it has."""
+    """A buffer of the arena: its offset in bytes, and its number of elements."""
 
     start: int
     elements: int
@@ -48,26 +48,26 @@ class Constant:
 
     @property
     def element(self) -> Attribute:
-        """The element type."""
+        """The element type of the constant."""
         return self.dense.get_element_type()
 
     @property
     def array(self) -> Array:
-        """Its values, read-only."""
+        """The values of the constant, read-only."""
         return dense_array(self.dense)
 
     @property
     def elements(self) -> int:
-        """How many there are."""
+        """The number of elements of the constant."""
         return math.prod(self.dense.get_shape())
 
 
 @dataclass(frozen=True)
 class MainPort:
-    """An array of the caller: its name, the element type and the NumPy type that it has for the caller, its shape.
+    """An array of the caller: its name, the element type, the NumPy type that the caller sees, and the shape.
 
-    `bits` is the width of elements that do not fill their NumPy type, 0 for others. `in_place` are the numbers of the
-    inputs whose memory an output may be.
+    `bits` is the width of elements that don't fill their NumPy type, 0 for others. `in_place` lists the inputs, by
+    index, whose memory this output may reuse.
     """
 
     name: str
@@ -81,13 +81,13 @@ class MainPort:
 
     @property
     def elements(self) -> int:
-        """How many there are."""
+        """The number of elements of the array."""
         return math.prod(self.shape)
 
 
 @dataclass(frozen=True)
 class KernelCall:
-    """A call of a kernel, and the model's nodes that it is for."""
+    """A call of a kernel, and the names of the model's nodes that it computes."""
 
     kernel: str
     nodes: tuple[str, ...]
@@ -95,19 +95,19 @@ class KernelCall:
 
 @dataclass(frozen=True, eq=False)
 class LoopProgram:
-    """A module of loops with what its `@main` says, as `program_of` finds it."""
+    """A module of loops and the contents of its `@main`, as returned by `program_of`."""
 
     module: ModuleOp
     isa: InstructionSet
     main: FuncOp
     kernels: tuple[FuncOp, ...]
-    """All functions but `@main`, in the order of the module."""
+    """All functions except `@main`, in module order."""
 
     buffers: Mapping[SSAValue, ArenaBuffer]
-    """Those of the arena, by the results of `memref.alloc`."""
+    """The buffers of the arena, by the result of their `memref.alloc`."""
 
     constants: Mapping[str, Constant]
-    """By symbol, in the order in which `@main` first names them."""
+    """The constants by symbol, in the order of their first use in `@main`."""
 
     inputs: tuple[MainPort, ...]
     outputs: tuple[MainPort, ...]
@@ -115,23 +115,25 @@ class LoopProgram:
 
     @property
     def arena_bytes(self) -> int:
-        """The bytes of the arena, with what vector loads may read after the last buffer."""
+        """The size of the arena in bytes, including the slack that vector loads may read after the last buffer."""
         ends = (each.start + each.elements * item_size(each.element) for each in self.buffers.values())
         return max(ends, default=0) + SLACK
 
     @property
     def weights_bytes(self) -> int:
-        """The bytes of all constants."""
+        """The size of all constants, in bytes."""
         return sum(each.elements * item_size(each.element) for each in self.constants.values())
 
     @property
     def scratch_bytes(self) -> int:
-        """The most bytes that arrays take of the stack at once: those of `@main`, which calls the kernels, and those of
-        one of them; kernels don't call each other."""
+        """The largest stack use of local arrays, in bytes: those of `@main` plus those of the largest kernel.
+
+        `@main` calls the kernels, and kernels don't call each other.
+        """
         return _scratch(self.main) + max(map(_scratch, self.kernels), default=0)
 
     def kernel(self, symbol: str) -> FuncOp | None:
-        """The kernel of this name."""
+        """Returns the kernel named `symbol`, or `None`."""
         return next((each for each in self.kernels if each.sym_name.data == symbol), None)
 
 
@@ -142,14 +144,14 @@ def _scratch(function: FuncOp) -> int:
 
 
 def arguments_with(name: str, function: FuncOp) -> list[SSAValue]:
-    """The arguments of a function that have the attribute `name`."""
+    """Returns the arguments of a function that have the attribute `name`."""
     entries = () if function.arg_attrs is None else function.arg_attrs.data
     arguments = zip(function.body.block.args, entries, strict=False)
     return [argument for argument, entry in arguments if name in entry.data]
 
 
 def _buffer(op: memref.AllocOp, used: int) -> ArenaBuffer:
-    """The place of an allocation after `used` bytes. Raises `DiagnosticError` for what the arena can't hold."""
+    """Returns the arena buffer of an allocation after `used` bytes. Raises `DiagnosticError` if it doesn't fit."""
     type_ = op.memref.type
     if op.dynamic_sizes or not isinstance(type_.layout, NoneAttr):
         raise op_error(op, f"allocations must have a static shape and no layout, but got {type_}")
@@ -162,12 +164,12 @@ def _buffer(op: memref.AllocOp, used: int) -> ArenaBuffer:
 
 
 def _contents(type_: RankedStructure[Attribute]) -> tuple[tuple[int, ...], Attribute]:
-    """How many elements there are of which type."""
+    """Returns the shape and element type, which determine the contents of a type."""
     return type_.get_shape(), type_.get_element_type()
 
 
 def _constant(op: memref.GetGlobalOp, named: memref.GlobalOp | None) -> Constant:
-    """What a `memref.get_global` reads. Raises `DiagnosticError` where that is nothing, or of another type."""
+    """Returns the constant of a `memref.get_global`. Raises `DiagnosticError` if it is missing or has another type."""
     symbol = op.name_.string_value()
     if named is None:
         raise op_error(op, f"refers to @{symbol}, but the module has no such memref.global")
@@ -181,7 +183,7 @@ def _constant(op: memref.GetGlobalOp, named: memref.GlobalOp | None) -> Constant
 
 
 def _ports(function: FuncOp, ports: Sequence[Port], arguments: Sequence[SSAValue]) -> list[MainPort]:
-    """The ports of these arguments."""
+    """Returns the ports of `arguments`."""
     refusing = arguments_with(REFUSES_NAN, function)
     found: list[MainPort] = []
     for port, argument in zip(ports, arguments, strict=True):
@@ -193,7 +195,7 @@ def _ports(function: FuncOp, ports: Sequence[Port], arguments: Sequence[SSAValue
 
 
 def _with_overwritten(function: FuncOp, outputs: Sequence[MainPort]) -> tuple[MainPort, ...]:
-    """Outputs with the inputs whose memory they may be."""
+    """Returns the outputs with the inputs whose memory they may reuse."""
     if function.arg_attrs is None:
         return tuple(outputs)
     entries = function.arg_attrs.data[len(function.arg_attrs.data) - len(outputs) :]
@@ -203,9 +205,9 @@ def _with_overwritten(function: FuncOp, outputs: Sequence[MainPort]) -> tuple[Ma
 
 
 def program_of(module: ModuleOp) -> LoopProgram:
-    """What `@main` of a module of loops says.
+    """Returns the program of a module of loops.
 
-    Raises `DiagnosticError` where the module has no `@main`, and for memory and constants that a program can't have.
+    Raises `DiagnosticError` if the module has no `@main`, or has memory or constants that a program can't contain.
     """
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     named = {op.sym_name.data: op for op in module.ops if isinstance(op, memref.GlobalOp)}

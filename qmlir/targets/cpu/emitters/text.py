@@ -1,4 +1,4 @@
-"""Pieces of emitted code: expressions that know the names which they read, sums of indices, names."""
+"""Building blocks of emitted code: expressions with the variables that they read, symbolic indices, and names."""
 
 import keyword
 import re
@@ -12,7 +12,7 @@ ATOM, UNARY = 2, 1
 
 @dataclass(frozen=True)
 class Text:
-    """An expression; `reads` are the variables in it, and `is_atom` says that it needs no parentheses."""
+    """An expression; `reads` are its variables, and `is_atom` means that it needs no parentheses."""
 
     text: str
     reads: frozenset[str] = frozenset()
@@ -23,51 +23,51 @@ class Text:
 
     @property
     def inner(self) -> str:
-        """The expression as an operand of another."""
+        """The expression as an operand, in parentheses if necessary."""
         return self.text if self.is_atom else f"({self.text})"
 
 
 def name_text(name: str) -> Text:
-    """A variable."""
+    """Returns a variable as an expression."""
     return Text(name, frozenset({name}))
 
 
 def reads_of(texts: "Iterable[Text | Index]") -> frozenset[str]:
-    """The variables that expressions read."""
+    """Returns the variables that expressions read."""
     return frozenset(name for text in texts for name in text.reads)
 
 
 @dataclass(frozen=True)
 class Index:
-    """A number of type `index`: a sum of expressions, each times a number, and a number."""
+    """A symbolic index: a constant plus a sum of expressions with constant factors."""
 
     terms: Mapping[Text, int] = field(default_factory=dict[Text, int])
     constant: int = 0
 
     @staticmethod
     def of(value: Text) -> "Index":
-        """A sum of one expression."""
+        """Returns the index with a single term."""
         return Index({value: 1})
 
     @property
     def reads(self) -> frozenset[str]:
-        """The variables in it."""
+        """The variables in the terms."""
         return reads_of(self.terms)
 
     @property
     def number(self) -> int | None:
-        """The number that it is, where it is known."""
+        """The value if it is constant, else `None`."""
         return None if self.terms else self.constant
 
     def plus(self, other: "Index") -> "Index":
-        """The sum."""
+        """Returns the sum with another index."""
         terms = dict(self.terms)
         for term, factor in other.terms.items():
             terms[term] = terms.get(term, 0) + factor
         return Index({term: factor for term, factor in terms.items() if factor}, self.constant + other.constant)
 
     def times(self, factor: int) -> "Index":
-        """The product with a number."""
+        """Returns the product with a constant."""
         if not factor:
             return Index()
         return Index({term: each * factor for term, each in self.terms.items()}, self.constant * factor)
@@ -84,11 +84,11 @@ class Index:
 
     @property
     def is_simple(self) -> bool:
-        """Whether it is a number or one expression."""
+        """True for a constant or a single expression."""
         return len(self.terms) + bool(self.constant) <= 1 and all(factor == 1 for factor in self.terms.values())
 
     def as_text(self) -> Text:
-        """The expression."""
+        """Returns the index as an expression."""
         if self.is_simple and self.terms:
             return next(iter(self.terms))
         return Text(str(self), self.reads, self.is_simple and self.constant >= 0)
@@ -98,11 +98,11 @@ _NO_IDENTIFIER = re.compile(r"\W+", re.ASCII)
 
 
 LONGEST = 100
-"""Characters of what a name is made of: numba names files by functions."""
+"""The maximum number of characters that a hint adds to a name; numba names files after functions."""
 
 
 class Names:
-    """Identifiers that are not taken yet, and that `avoids` does not refuse; few that begin with `of_` may be."""
+    """Creates unused identifiers that `avoids` doesn't reject; it may reject few that begin with `of_`."""
 
     def __init__(self, taken: Iterable[str] = (), avoids: Callable[[str], bool] = lambda _: False) -> None:
         self._taken = {*taken, *keyword.kwlist, *keyword.softkwlist}
@@ -112,11 +112,11 @@ class Names:
         return name in self._taken or self._avoids(name)
 
     def new(self, hint: str) -> str:
-        """An identifier as near to `hint` as there is."""
+        """Returns an unused identifier similar to `hint`."""
         base = _NO_IDENTIFIER.sub("_", hint[:LONGEST]).strip("_") or "v"
         if base[0].isdigit():
             base = f"v{base}"
-        if self._avoids(base) and self._avoids(f"{base}_2"):  # it is how the name begins
+        if self._avoids(base) and self._avoids(f"{base}_2"):  # the prefix is the problem
             base = f"of_{base}"
         name = base
         if self._is_taken(base):

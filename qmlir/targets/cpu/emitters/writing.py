@@ -1,6 +1,6 @@
-"""Writing one function of loops in any language: its values, its memory, and which of its accesses lie outside.
+"""The language-independent part of emitting a function of loops: values, memory, and bounds checks of accesses.
 
-What operations become is said by tables of the emitters; each has a writer of its own, made of this one.
+Each emitter has a subclass of the writer, and tables of functions that emit operations.
 """
 
 import math
@@ -22,14 +22,14 @@ from qmlir.targets.cpu.emitters.elements import item_size, memory_name
 from qmlir.targets.cpu.emitters.text import Index, Names, Text, name_text
 
 WIDTH = 110
-"""Characters: longer expressions are divided into statements."""
+"""The maximum width of a line, in characters; longer expressions are split into statements."""
 
 INDENT = "    "
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Memory as the emitted code sees it: a flat array, and where and how far apart in it the elements lie."""
+    """A memref in emitted code: a flat array with the offset, shape and strides of the elements in it."""
 
     array: str
     offset: Index
@@ -37,15 +37,15 @@ class Memory:
     strides: tuple[int, ...]
     element: Attribute
     count: int
-    """The elements of the array."""
+    """The number of elements of the array."""
 
     @property
     def reach(self) -> int:
-        """The distance from the first element to the last one; strides are not negative."""
+        """The distance from the first element to the last one, in elements; strides are not negative."""
         return sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True))
 
     def place(self, indices: Sequence[Index]) -> Index:
-        """Where in the array the element at `indices` lies."""
+        """Returns the position in the array of the element at `indices`."""
         place = self.offset
         for index, stride in zip(indices, self.strides, strict=True):
             place = place.plus(index.times(stride))
@@ -57,12 +57,12 @@ class Memory:
         return math.prod(self.shape)
 
     def is_run(self, axis: int) -> bool:
-        """Whether the elements along an axis have no gaps between them, as far as the axes after it have none."""
+        """Returns true if `axis` has no gaps, provided that the axes after it have none."""
         return self.shape[axis] == 1 or self.strides[axis] == math.prod(self.shape[axis + 1 :])
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether the elements are contiguous in row-major order."""
+        """True if the elements are contiguous in row-major order."""
         return self.size <= 1 or all(
             size == 1 or stride == math.prod(self.shape[axis + 1 :])
             for axis, (size, stride) in enumerate(zip(self.shape, self.strides, strict=True))
@@ -70,7 +70,7 @@ class Memory:
 
 
 def static_strides(op: Operation, type_: AnyMemRef) -> tuple[int, ...]:
-    """How far apart neighbours along each axis lie. Raises `DiagnosticError` where that is unknown."""
+    """Returns the stride of each axis, in elements. Raises `DiagnosticError` if a stride is unknown."""
     shape, layout = type_.get_shape(), type_.layout
     if any(size < 0 for size in shape):
         raise op_error(op, f"has memory of {type_}: shapes must be known")
@@ -84,7 +84,7 @@ def static_strides(op: Operation, type_: AnyMemRef) -> tuple[int, ...]:
 
 
 def contiguous_from(*memories: Memory) -> int:
-    """The first axis from which on all of these memories of one shape lie without a gap: such runs are copied whole."""
+    """Returns the first axis from which all memories (of one shape) are contiguous; such runs are copied as a whole."""
     run = len(memories[0].shape)
     while run and all(each.is_run(run - 1) for each in memories):
         run -= 1
@@ -92,7 +92,7 @@ def contiguous_from(*memories: Memory) -> int:
 
 
 MOST_SCRATCH = 1 << 22
-"""The bytes of scratch memory of a function: it lies on the stack."""
+"""The maximum size of a function's scratch memory, in bytes; it is on the stack."""
 
 
 def _product(a: Index, b: Index) -> Index | None:
@@ -106,43 +106,43 @@ FOLDED: Mapping[type[Operation], Callable[[Index, Index], Index | None]] = {
     arith.SubiOp: lambda a, b: a.plus(b.times(-1)),
     arith.MuliOp: _product,
 }
-"""Operations on indices that give sums, a product where one factor is known."""
+"""Index arithmetic that stays symbolic: additions, subtractions, and products with a constant."""
 
 
 Value = Text | Index | Memory
 
 
 def mnemonic(op: type[Operation]) -> str:
-    """The name of operations without their dialect."""
+    """Returns the name of an operation without its dialect."""
     return op.name.partition(".")[2]
 
 
 class LoopsWriter:
-    """What the values of a function are called, and where its memory lies."""
+    """Maps the values of a function to emitted expressions and memory."""
 
     def __init__(self, emissions: Mapping[type[Operation], Callable[[Any, Operation], None]], names: Names) -> None:
         self.emissions = emissions
         self.names = names
         self.depth: int = 1
         self.values: dict[SSAValue, Any] = {}
-        """By value of the module a `Value`, or what the emitter has for a value in a register."""
+        """The emitted `Value` of each SSA value, or the emitter's own representation of a register."""
 
         self.ranges: dict[str, tuple[int, int]] = {}
-        """The first and the last value of variables of loops whose bounds are known."""
+        """The first and last value of each loop variable with known bounds."""
 
         self.chunks: dict[str, range] = {}
-        """The steps of a divided loop, by each bound of its chunks."""
+        """The iterations of a divided loop, by the name of each bound of its chunks."""
 
         self.scratch_bytes = 0
         self.is_certain = True
-        """Whether what is written now runs whatever the inputs are."""
+        """True if the code at this point runs for all inputs."""
 
     def declare_index(self, name: str, value: Index) -> None:
-        """Write a variable of type `index` that is not changed."""
+        """Declares an immutable index variable."""
         raise NotImplementedError
 
     def kept(self, hint: str, value: Index) -> Index:
-        """`value`, as a variable where it is a sum."""
+        """Returns `value`, stored in a new variable if it is a sum."""
         if value.is_simple:
             return value
         name = self.names.new(hint)
@@ -152,47 +152,47 @@ class LoopsWriter:
     # --- Values -------------------------------------------------------------------------------------------------------
 
     def text(self, value: SSAValue) -> Text:
-        """A value as an expression."""
+        """Returns a value as an expression."""
         found = self.values[value]
         assert not isinstance(found, Memory)
         return found.as_text() if isinstance(found, Index) else found
 
     def index(self, value: SSAValue) -> Index:
-        """A value of type `index` as a sum."""
+        """Returns an index value as a symbolic sum."""
         found = self.values[value]
         assert not isinstance(found, Memory)
         return found if isinstance(found, Index) else Index.of(found)
 
     def memory(self, value: SSAValue) -> Memory:
-        """A value that is memory."""
+        """Returns the memory of a memref value."""
         found = self.values[value]
         assert isinstance(found, Memory)
         return found
 
     def folded(self, op: Operation) -> Index | None:
-        """The sum that an operation on indices gives, `None` where it gives none."""
+        """Returns the symbolic result of index arithmetic; `None` if it can't be symbolic."""
         fold = FOLDED.get(type(op))
         return None if fold is None else fold(*(self.index(value) for value in op.operands))
 
     def lane_index(self, op: vector.ExtractOp | vector.InsertOp) -> Index:
-        """The lane that is taken out of a vector or put into it."""
+        """Returns the lane that `vector.extract` reads or `vector.insert` writes."""
         (static,) = integer_list(op.static_position)
         return self.index(op.dynamic_position[0]) if op.dynamic_position else Index(constant=static)
 
     def bounds(self, op: Operation, values: Sequence[SSAValue]) -> tuple[Index, Index, Index]:
-        """The bounds and the step of a loop. Raises `DiagnosticError` for a step that is known not to be positive."""
+        """Returns the bounds and the step of a loop. Raises `DiagnosticError` if the step is a constant below 1."""
         lower, upper, step = map(self.index, values)
         if step.number is not None and step.number < 1:
             raise op_error(op, f"goes on by {step.number}: the step of a loop is positive")
         return lower, upper, step
 
     def hint(self, value: SSAValue, otherwise: str = "v") -> str:
-        """What the module calls a value."""
+        """Returns the name hint of a value, or `otherwise`."""
         return value.name_hint or otherwise
 
     @staticmethod
     def is_used_here(value: SSAValue) -> bool:
-        """Whether a value is used once, in the block that makes it."""
+        """Returns true if a value has a single use, in its own block."""
         uses = list(value.uses)
         block = value.owner.parent if isinstance(value.owner, Operation) else value.owner
         return len(uses) == 1 and uses[0].operation.parent is block
@@ -202,7 +202,7 @@ class LoopsWriter:
     def array_memory(
         self, op: Operation, value: SSAValue, array: str, offset: Index | None = None, count: int | None = None
     ) -> Memory:
-        """Let `value` be the memory from `offset` on in a flat array of its elements, `count` of them or just those."""
+        """Binds `value` to a flat array from `offset` on; the array has `count` elements, or just those of `value`."""
         type_ = memref_type(value)
         assert type_ is not None
         strides, shape, start = static_strides(op, type_), tuple(type_.get_shape()), offset or Index()
@@ -213,9 +213,10 @@ class LoopsWriter:
         return memory
 
     def view_memory(self, op: Operation, value: SSAValue, memory: Memory) -> None:
-        """Let `value` be a part of an array. Raises `DiagnosticError` where its type says another, or it lies outside.
+        """Binds `value` to a part of an array.
 
-        Kernels address what they are given by its type: a type that lies would lead them out of the memory.
+        Kernels address memory by its declared type, so a wrong type would make them access memory outside of the array.
+        Raises `DiagnosticError` if the type doesn't match the memory, or if the part isn't inside the array.
         """
         type_ = memref_type(value)
         assert type_ is not None
@@ -231,9 +232,9 @@ class LoopsWriter:
         self.values[value] = memory
 
     def interval(self, index: Index) -> tuple[int, int] | None:
-        """The least and the largest value of a sum, both of which it has; `None` where that is not known.
+        """Returns the smallest and largest value of a sum, both of which occur; `None` if they are unknown.
 
-        Variables of loops are independent of each other, so that a sum of them has the sums of their ends.
+        Loop variables are independent of each other, so the bounds of a sum are the sums of their bounds.
         """
         low = high = index.constant
         for term, factor in index.terms.items():
@@ -245,9 +246,9 @@ class LoopsWriter:
         return low, high
 
     def check_places(self, op: Operation, place: Index, elements: int, size: int, what: str = "memory") -> None:
-        """Refuse `elements` from a place on where it is known that they don't all lie in memory of `size` elements.
+        """Raises `DiagnosticError` if `elements` elements from `place` are known not to fit memory of `size` elements.
 
-        What depends on numbers that come with the inputs is not known here, and is up to the author of the module.
+        Accesses that depend on runtime values are not checked here: the author of the module is responsible for them.
         """
         found = self.interval(place)
         if found is None or (found[0] >= 0 and found[1] + elements <= size):
@@ -256,12 +257,12 @@ class LoopsWriter:
         raise op_error(op, f"reaches element {outside} of {what} of {size} elements")
 
     def check_indices(self, op: Operation, memory: Memory, indices: Sequence[Index]) -> None:
-        """Refuse an element of which it is known that an index lies outside of its axis."""
+        """Raises `DiagnosticError` if an index is known to be outside of its axis."""
         for axis, (index, size) in enumerate(zip(indices, memory.shape, strict=True)):
             self.check_places(op, index, 1, size, f"axis {axis}")
 
     def element_place(self, op: Operation, value: SSAValue, indices: Sequence[SSAValue]) -> tuple[Memory, Index]:
-        """A memory, and the place of one element in it."""
+        """Returns a memory and the position of one element in it, after a bounds check."""
         memory, places = self.memory(value), [self.index(index) for index in indices]
         self.check_indices(op, memory, places)
         return memory, memory.place(places)
@@ -269,9 +270,9 @@ class LoopsWriter:
     def row_place(
         self, op: Operation, memory: SSAValue, indices: Sequence[SSAValue], elements: int = 1, slack: int = 0
     ) -> tuple[Memory, Index]:
-        """A memory, and the place of `elements` consecutive elements in it: rows of a memory go on in the next.
+        """Returns a memory and the position of `elements` consecutive elements, which may continue in the next row.
 
-        So many bytes of `slack` after them may be read.
+        The last `slack` bytes of the access may be outside of the memory.
         """
         found, places = self.memory(memory), [self.index(index) for index in indices]
         inside = replace(found, offset=Index()).place(places)
@@ -279,11 +280,11 @@ class LoopsWriter:
         return found, found.place(places)
 
     def known_count(self, count: SSAValue, vector: SSAValue) -> int:
-        """How many lanes are read or written, as far as it is known: what depends on the inputs may be none."""
+        """Returns the number of lanes that are read or written if it is constant; 0 if it depends on the inputs."""
         return min(max(self.index(count).number or 0, 0), lanes_of(vector))
 
     def scratch_count(self, op: AllocaOp) -> int:
-        """The elements of scratch memory. Raises `DiagnosticError` where they are not known, or too many."""
+        """Returns the number of elements of scratch memory. Raises `DiagnosticError` if it is unknown or too large."""
         type_ = op.memref.type
         if op.dynamic_sizes or not isinstance(type_.layout, NoneAttr):
             raise op_error(op, f"takes scratch memory of {type_}: compiled are known sizes without a layout")
@@ -306,9 +307,9 @@ class LoopsWriter:
 
     @contextmanager
     def steps(self, name: str, lower: Index, upper: Index, step: Index) -> Generator[None]:
-        """Inside the `with` block is the body of a loop whose variable is `name`.
+        """Emits the body of a loop over variable `name` inside the `with` block.
 
-        A loop over a chunk takes all steps in some chunk, so that its variable has all values from 0 on.
+        All chunks together cover all iterations, so the range of a chunked loop's variable begins at 0.
         """
         numbers = lower.number, upper.number, step.number
         taken = self.chunks.get(str(upper), range(0)) if step.number == 1 and str(lower) in self.chunks else range(0)
@@ -321,7 +322,7 @@ class LoopsWriter:
 
     @contextmanager
     def perhaps(self, may_not: bool = True) -> Generator[None]:
-        """What is written inside the `with` block may not run."""
+        """Marks the code of the `with` block as conditional, unless `may_not` is false."""
         before, self.is_certain = self.is_certain, self.is_certain and not may_not
         yield
         self.is_certain = before
@@ -329,7 +330,7 @@ class LoopsWriter:
     # --- Operations ---------------------------------------------------------------------------------------------------
 
     def block(self, block: Block) -> tuple[SSAValue, ...]:
-        """Write the operations of a block; the operands of its terminator."""
+        """Emits the operations of a block; returns the operands of its terminator."""
         for op in block.ops:
             if is_terminator(type(op)):
                 return tuple(op.operands)
@@ -337,12 +338,12 @@ class LoopsWriter:
         return ()
 
     def operation(self, op: Operation) -> None:
-        """Write an operation. Raises `DiagnosticError` where it has no compiled form."""
+        """Emits an operation. Raises `DiagnosticError` if it can't be compiled."""
         emit = self.emissions.get(type(op))
         if emit is None:
             raise op_error(op, "cannot be compiled: expected an operation of scf, memref, arith, math, vector or simd")
         emit(self, op)
 
     def region(self, region: Region) -> tuple[SSAValue, ...]:
-        """Write the one block of a region."""
+        """Emits the single block of a region."""
         return self.block(region.block)

@@ -1,4 +1,4 @@
-"""Emitters of loop bodies: one vocabulary of operations for scalars and for vectors of lanes."""
+"""Emitters of loop bodies: one set of methods for scalars and for vectors."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -54,34 +54,33 @@ from qmlir.dialects.simd.lanes import (
 )
 from qmlir.ir.builtin_types import as_integer, bounds_of
 
-# Writing the operations of a loop: one vocabulary for scalars and, in a subclass, for vectors of lanes; and indices.
+# `Emitter` creates scalar operations; `VectorEmitter` overrides it for vectors. An expansion written against `Emitter`
+# serves both: it names element types, and gets values of the emitter's kind.
 #
-# An expansion that is written against `Emitter` serves both: element types go in, values of the emitter's own kind
-# come out. Constants are made once, at a place of their own in front of the loops. Affine expressions become index
-# arithmetic.
+# Constants are created once, before the loops. Affine expressions become index arithmetic.
 
 Index = SSAValue | int
-"""A number that is known, or a value of type `index`."""
+"""A constant index, or a value of type `index`."""
 
 _INDEX = IndexType()
 
 _MAGIC = 1.5 * 2**23
-"""Added to an f32 of magnitude up to 2^22 it leaves the whole number, ties to even, in the low bits."""
+"""Added to an f32 of magnitude up to 2^22, this leaves the integer (rounded ties to even) in the low bits."""
 
 _MAGIC_BITS = int(np.float32(_MAGIC).view(np.int32))
 
 
 def bits_of(type_: Attribute) -> int:
-    """The width of an integer, or of the integers in a vector."""
+    """Returns the bit width of an integer type, or of the elements of an integer vector."""
     integer = as_integer(scalar_of(type_))
     assert integer is not None
     return integer.width.data
 
 
 class Emitter(ArithBuilder):
-    """Writes operations on scalars where `builder` stands, and each constant once where `constants` stands.
+    """Creates scalar operations at `builder`, and each constant once at `constants`.
 
-    A subclass for vectors overrides `round_to_integer` besides what `ArithBuilder` says.
+    A subclass for vectors overrides `round_to_integer` in addition to the methods that `ArithBuilder` names.
     """
 
     def __init__(self, builder: Builder, constants: Builder):
@@ -90,22 +89,22 @@ class Emitter(ArithBuilder):
         self._known: dict[tuple[Attribute, str], SSAValue] = {}
 
     def at(self, builder: Builder) -> Self:
-        """An emitter of the same kind and with the same constants, which writes where `builder` stands."""
+        """Returns an emitter of the same kind, with the same constants, that inserts at `builder`."""
         other = copy(self)
         other.builder = builder
         return other
 
     def at_end(self, block: Block) -> Self:
-        """An emitter of the same kind and with the same constants, which writes at the end of a block."""
+        """Returns an emitter of the same kind, with the same constants, that inserts at the end of `block`."""
         return self.at(Builder(InsertPoint.at_end(block)))
 
     @contextmanager
     def loop(
         self, end: Index, start: Index = 0, step: int = 1, *, threads: bool = False
     ) -> Generator[tuple[Self, Index]]:
-        """A loop from `start` to below `end`: the emitter of its body, and the number of the step. None for one step.
+        """Creates a loop from `start` to below `end`; yields the emitter of its body and the induction variable.
 
-        Its steps are independent of each other where `threads` may divide it.
+        A single iteration gets no loop. With `threads`, iterations must be independent: threads may divide them.
         """
         if (start, end, step) == (0, 1, 1):
             yield self, 0
@@ -125,7 +124,7 @@ class Emitter(ArithBuilder):
         self, end: Index, values: Sequence[SSAValue],
         write: Callable[[Self, Index, Sequence[SSAValue]], Sequence[SSAValue]], start: Index = 0, step: int = 1,
     ) -> Sequence[SSAValue]:  # fmt: skip
-        """`write` from `start` to below `end`, each with the values of the step before; the last ones."""
+        """Creates a loop with loop-carried `values` around the operations of `write`; returns the final values."""
         if (start, end, step) == (0, 1, 1):
             return write(self, 0, values)
         bounds = self.index(start), self.index(end), self.index(step)
@@ -141,57 +140,57 @@ class Emitter(ArithBuilder):
         return self._known[key]
 
     def index(self, value: Index) -> SSAValue:
-        """A number as a value of type `index`."""
+        """Returns an index as an SSA value."""
         return self.scalar_constant(value, _INDEX) if isinstance(value, int) else value
 
     def resize(self, value: SSAValue, element: Attribute) -> SSAValue:
-        """A signed integer in another width."""
+        """Sign-extends or truncates an integer to the width of `element`."""
         difference = bits_of(element) - bits_of(value.type)
         if not difference:
             return value
         return self.convert(arith.ExtSIOp if difference > 0 else arith.TruncIOp, value, element)
 
     def clamp(self, value: SSAValue, low: float, high: float) -> SSAValue:
-        """`value` kept inside [low, high], which its type holds exactly; no float is NaN here."""
+        """Clamps `value` to [low, high], which its type must represent exactly. A float must not be NaN."""
         element = scalar_of(value.type)
         bounds = self.constant(low, element), self.constant(high, element)
         if not isinstance(element, AnyFloat):
             return self.binary(arith.MinSIOp, self.binary(arith.MaxSIOp, value, bounds[0]), bounds[1])
-        # A comparison and a choice are one instruction of every CPU, arith.maximumf has NaN and -0 to care for.
+        # CPUs fuse a compare and a select into one instruction; arith.maximumf must also handle NaN and -0.
         value = self.select(self.compare("ogt", value, bounds[0]), value, bounds[0])
         return self.select(self.compare("olt", value, bounds[1]), value, bounds[1])
 
     def round_even(self, value: SSAValue) -> SSAValue:
-        """A float rounded to a whole number, ties to even."""
+        """Rounds a float to an integral value, ties to even."""
         return self.insert(math.RoundEvenOp(value))
 
     def round_to_integer(self, value: SSAValue, offset: int) -> SSAValue:
-        """An f32 of magnitude up to 2^22, rounded ties to even, plus `offset`, as i32.
+        """Rounds an f32 of magnitude up to 2^22 ties to even and returns it, plus `offset`, as i32.
 
-        Adding 1.5 * 2^23 leaves no room for a fraction, so the addition itself rounds; the bits of the sum count from
-        those of that number.
+        Adding 1.5 * 2^23 leaves no bits for a fraction, so the addition rounds. The bits of the sum, minus those of that
+        constant, are the integer.
         """
         shifted = self.binary(arith.AddfOp, value, self.constant(_MAGIC, scalar_of(value.type)))
         bits = self.convert(arith.BitcastOp, shifted, i32)
         return self.binary(arith.AddiOp, bits, self.constant(offset - _MAGIC_BITS, i32))
 
     def load(self, memory: SSAValue, place: Sequence[Index]) -> SSAValue:
-        """The element at a place."""
+        """Loads the element at index `place`."""
         type_ = cast(MemRefType[Attribute], memory.type)
         indices = [self.index(index) for index in place]
         return self.insert(memref.LoadOp(operands=[memory, indices], result_types=[type_.get_element_type()]))
 
     def store(self, value: SSAValue, memory: SSAValue, place: Sequence[Index]) -> None:
-        """Write the element at a place."""
+        """Stores `value` at index `place`."""
         self.builder.insert(memref.StoreOp.get(value, memory, [self.index(index) for index in place]))
 
 
 CONVERSIONS: Mapping[type[Operation], Conversion] = {kind: name for name, kind in ConvertOp.ARITH.items()}
-"""Each conversion of `arith` and what it is called on lanes."""
+"""The vector conversion for each conversion of `arith`."""
 
 
 class VectorEmitter(Emitter):
-    """Writes operations on vectors of so many lanes; its scalars are those of the emitter that it is made from."""
+    """Creates operations on vectors of `lanes` lanes; shares scalars with the emitter that it is made from."""
 
     def __init__(self, builder: Builder, constants: Builder, lanes: int):
         super().__init__(builder, constants)
@@ -200,7 +199,7 @@ class VectorEmitter(Emitter):
 
     @classmethod
     def of(cls, emit: Emitter, lanes: int) -> "VectorEmitter":
-        """The emitter of vectors that writes where `emit` does and has its constants."""
+        """Returns a vector emitter with the insertion point and constants of `emit`."""
         made = cls(emit.builder, emit.constants, lanes)
         made._known = emit._known
         if isinstance(emit, VectorEmitter):
@@ -208,14 +207,14 @@ class VectorEmitter(Emitter):
         return made
 
     def with_lanes(self, lanes: int) -> "VectorEmitter":
-        """The same for another number of lanes."""
+        """Returns this emitter with another number of lanes."""
         return VectorEmitter.of(self, lanes)
 
     def typed(self, element: Attribute) -> AnyVector:
         return vector_type(self.lanes, element)
 
     def splat(self, value: SSAValue) -> SSAValue:
-        """A scalar in all lanes."""
+        """Broadcasts a scalar to all lanes."""
         return self.insert(vector.BroadcastOp(value, self.typed(value.type)))
 
     def constant(self, number: Number, element: Attribute) -> SSAValue:
@@ -236,12 +235,12 @@ class VectorEmitter(Emitter):
         return self.insert(SelectOp(condition, a, b))
 
     def part(self, value: SSAValue, start: int, count: int) -> SSAValue:
-        """Some lanes of a vector, one behind the other."""
+        """Extracts `count` consecutive lanes of a vector, beginning at lane `start`."""
         mask = DenseArrayBase.from_list(i64, list(range(start, start + count)))
         return self.insert(vector.ShuffleOp(value, value, mask, result_type=vector_type(count, scalar_of(value.type))))
 
     def lane(self, value: SSAValue, place: int) -> SSAValue:
-        """One lane of a vector."""
+        """Extracts the lane at index `place`."""
         return self.insert(vector.ExtractOp(value, [place], scalar_of(value.type)))
 
     def round_to_integer(self, value: SSAValue, offset: int) -> SSAValue:
@@ -252,12 +251,12 @@ class VectorEmitter(Emitter):
 
 
 def least(expression: AffineExpr, ranges: Sequence[int]) -> int:
-    """A lower bound of an expression whose dimensions run from 0 to below `ranges`."""
+    """Returns a lower bound of an affine expression whose dimensions are in [0, `ranges`)."""
     return bounds_of(expression, ranges)[0]
 
 
 def emit_expression(emit: Emitter, expression: AffineExpr, dims: Sequence[Index], ranges: Sequence[int]) -> Index:
-    """Write the value of an expression; `dims` are its dimensions, which stay below `ranges`. Numbers are folded."""
+    """Emits an affine expression over `dims`, which are below `ranges`; folds constants."""
     match expression:
         case AffineConstantExpr():
             return expression.value
@@ -273,7 +272,7 @@ def emit_expression(emit: Emitter, expression: AffineExpr, dims: Sequence[Index]
 
 
 def emit_binary(emit: Emitter, kind: AffineBinaryOpKind, a: Index, b: Index, is_natural: bool = False) -> Index:
-    """Write `a kind b`, folded where both are known; `is_natural` says that `a` is at least 0."""
+    """Emits `a kind b`, folded if both are constant; `is_natural` means that `a` is not negative."""
     if isinstance(a, int) and isinstance(b, int):
         return AffineExpr.binary(kind, AffineExpr.constant(a), AffineExpr.constant(b)).eval([], [])
     match kind:
@@ -301,12 +300,12 @@ def _write(emit: Emitter, kind: type[Operation], a: Index, b: Index) -> SSAValue
 
 
 def emit_place(emit: Emitter, map_: AffineMap, dims: Sequence[Index], ranges: Sequence[int]) -> list[Index]:
-    """Write the place that a map gives."""
+    """Emits the results of an affine map."""
     return [emit_expression(emit, expression, dims, ranges) for expression in map_.results]
 
 
 def strides_of(type_: MemRefType[Attribute]) -> tuple[int | None, ...] | None:
-    """How many elements apart neighbours along each axis lie, `None` where unknown; all unknown for other layouts."""
+    """Returns the stride of each axis in elements (`None` if dynamic); `None` for a layout without strides."""
     layout, shape = type_.layout, type_.get_shape()
     if isinstance(layout, StridedLayoutAttr):
         return tuple(layout.get_strides())
@@ -316,56 +315,56 @@ def strides_of(type_: MemRefType[Attribute]) -> tuple[int | None, ...] | None:
 
 
 def step_along(dim: int, map_: AffineMap, strides: Sequence[int | None], rank: int) -> int:
-    """How far an operand moves in memory when iterator `dim` goes from 0 to 1; 0 where it stays or nobody knows."""
+    """Returns the distance in memory, in elements, per step of iterator `dim`; dynamic strides count as 0."""
     origin, next_ = [0] * rank, [int(axis == dim) for axis in range(rank)]
     steps = (expression.eval(next_, ()) - expression.eval(origin, ()) for expression in map_.results)
     return sum(step * stride for step, stride in zip(steps, strides, strict=True) if stride is not None)
 
 
 def plain_axes(map_: AffineMap) -> list[int | None]:
-    """The iterator that each axis of an operand takes as it is, `None` for any other expression."""
+    """Returns the iterator that indexes each axis of an operand directly; `None` for any other expression."""
     return [expression.position if isinstance(expression, AffineDimExpr) else None for expression in map_.results]
 
 
 def add(emit: Emitter, a: Index, b: Index) -> Index:
-    """`a + b`, folded where both are known."""
+    """Emits `a + b`, folded if both are constant."""
     return emit_binary(emit, AffineBinaryOpKind.Add, a, b)
 
 
 def times(emit: Emitter, a: Index, factor: int) -> Index:
-    """`a * factor`, folded where it is known."""
+    """Emits `a * factor`, folded if `a` is constant."""
     return emit_binary(emit, AffineBinaryOpKind.Mul, a, factor)
 
 
-# The definitions of `qmlir.arithmetic.functions` as operations: their steps, written by an `Emitter`.
+# Expansion of the math functions that `qmlir.arithmetic.functions` defines.
 #
-# Whoever writes a loop calls `expanded` where its body has `math.exp`; with an emitter of vectors the same
-# definition gives operations on all lanes.
+# A lowering that emits loops calls `expanded` for a function such as `math.exp`. With a vector emitter, the same
+# definition emits vector operations.
 
 
 def function_name(op: Operation) -> str | None:
-    """The name of the function of f32 or a shorter float that `op` computes, `None` where it is another one."""
+    """Returns the name of the function that `op` computes if it is in `FUNCTIONS`, for f32, f16 or bf16; else `None`."""
     dialect, _, name = op.name.partition(".")
     is_function = dialect == math.Math.name and name in FUNCTIONS
     return name if is_function and scalar_of(op.results[0].type) in (f32, f16, bf16) else None
 
 
 def expanded(emitter: Emitter, name: str, operands: Sequence[SSAValue]) -> SSAValue:
-    """The function `name` (`exp`, …) of values of f32, f16 or bf16; the latter two go through f32."""
+    """Emits the function `name` (such as `exp`) of f32, f16 or bf16 values; f16 and bf16 are computed in f32."""
     scalars = [Scalar(operand, emitter) for operand in operands]
     element = scalars[0].type
     return FUNCTIONS[name].definition(STEPS, *(each.to(f32) for each in scalars)).to(element).value
 
 
 def expanded_root(emitter: Emitter, value: SSAValue) -> SSAValue:
-    """The reciprocal root of an integer, rounded exactly."""
+    """Emits the correctly rounded reciprocal square root of an integer."""
     return reciprocal_root(STEPS, Scalar(value, emitter)).value
 
 
-# `kernel.join` in `arith`, or by interleaving registers: the one expansion, by the emitter that it is given.
+# Expansion of `kernel.join`: shifts in `arith` for scalars, interleaved registers for vectors.
 
 _FEWEST_LANES = 16
-"""Bytes from which on interleaving is worth it: they fill the smallest register."""
+"""The smallest number of bytes for which interleaving pays: a full register."""
 
 
 _HALVES = (InterleaveLowOp, InterleaveHighOp)
@@ -376,7 +375,7 @@ def _turned(emit: VectorEmitter, kind: type[InterleaveOp], a: SSAValue, b: SSAVa
 
 
 def expand_join(emit: Emitter, op: JoinOp, parts: Sequence[SSAValue]) -> SSAValue:
-    """Write the number whose bytes are `parts`, which are values of the kind of `emit`."""
+    """Emits the value whose bytes are `parts`, least significant first; `parts` are scalars or vectors, as `emit` makes."""
     if isinstance(emit, VectorEmitter) and emit.lanes >= _FEWEST_LANES:
         return _interleaved(emit, op, parts)
     whole = emit.convert(arith.ExtUIOp, parts[0], i32)
@@ -394,7 +393,7 @@ def _interleaved(emit: VectorEmitter, op: JoinOp, parts: Sequence[SSAValue]) -> 
 
 
 def interleave_bytes(emit: VectorEmitter, parts: Sequence[SSAValue]) -> list[SSAValue]:
-    """Four vectors of bytes in turn, as four behind each other: bytes in pairs first, then pairs of these."""
+    """Interleaves four vectors of bytes; returns four vectors in order. Bytes are paired first, then the pairs."""
     lanes = emit.lanes
     pairs = [
         [_as(emit, _turned(emit, kind, parts[first], parts[first + 1]), i16, lanes // 2) for first in (0, 2)]
@@ -404,19 +403,19 @@ def interleave_bytes(emit: VectorEmitter, parts: Sequence[SSAValue]) -> list[SSA
 
 
 def _as(emit: VectorEmitter, value: SSAValue, element: Attribute, lanes: int) -> SSAValue:
-    """The same bits as lanes of another width."""
+    """Bitcasts a vector to another element type."""
     return emit.insert(ConvertOp(value, Conversion.BITCAST, vector_type(lanes, element)))
 
 
 def _behind(emit: VectorEmitter, first: SSAValue, second: SSAValue) -> SSAValue:
-    """The lanes of two registers as one vector."""
+    """Concatenates two vectors."""
     lanes = 2 * lanes_of(first)
     mask = DenseArrayBase.from_list(i64, list(range(lanes)))
     return emit.insert(vector.ShuffleOp(first, second, mask, result_type=vector_type(lanes, element_of(first))))
 
 
 class ExpandJoin(RewritePattern):
-    """Expand one of scalars that stands by itself, outside any structured operation."""
+    """Expands a scalar `kernel.join` outside of any structured operation."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: JoinOp, rewriter: PatternRewriter, /) -> None:

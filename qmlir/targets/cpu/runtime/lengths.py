@@ -1,7 +1,7 @@
-"""Programs of several capacities as one that takes any size up to the largest; part of saved programs.
+"""Combines programs of several bucket sizes into one for any size up to the largest; part of saved programs.
 
-A call pads its inputs up to the smallest capacity that holds them, and cuts its outputs to its own sizes. Along a size
-whose places have nothing to do with each other, as those of a batch, it runs piece by piece.
+A call pads its inputs to the smallest bucket that holds them, and crops its outputs. Along a dimension whose elements
+are independent, such as the batch, the call runs in chunks.
 """
 
 import itertools
@@ -18,15 +18,15 @@ from .program import CompiledModule, program_of
 from .spreading import spread
 
 Factor = int | str | Mapping[str, Any]
-"""A number, the name of an open size, or a quotient: `min((sum of scale * factor + add) // divisor, most)`."""
+"""A number, the name of a dynamic dimension, or a quotient: `min((sum of scale * factor + add) // divisor, most)`."""
 
 Axes = Sequence[Sequence[Factor]]
-"""For each axis its factors, the outermost first."""
+"""The factors of each axis, outermost first."""
 
 Sizes = Mapping[str, int]
 
 Condition = tuple[Sequence[Factor], Sequence[Factor], bool, str]
-"""Factors of two sizes of which the first is the second, or at least the second, and the text that says so."""
+"""The factors of two sizes, whether they must be equal (else the first must be at least the second), and the text."""
 
 
 def _number(factor: Factor, sizes: Sizes) -> int:
@@ -50,7 +50,7 @@ def _shape(axes: Axes, sizes: Sizes) -> tuple[int, ...]:
 
 
 def _part(axes: Axes, sizes: Sizes, starts: Sizes) -> tuple[slice, ...]:
-    """Where a piece lies in an array that has an axis for each factor."""
+    """Returns the slices of a chunk in an array that has one axis per factor."""
     flat = [each for axis in axes for each in axis]
     places = [(starts.get(each, 0) if isinstance(each, str) else 0, _number(each, sizes)) for each in flat]
     return tuple(slice(start, start + count) for start, count in places)
@@ -58,18 +58,18 @@ def _part(axes: Axes, sizes: Sizes, starts: Sizes) -> tuple[slice, ...]:
 
 @dataclass(frozen=True)
 class Bucket:
-    """The program of one capacity for each open size; `takes` names the input for each size that it takes."""
+    """The program for one capacity of each dynamic dimension; `takes` names the inputs that pass runtime sizes."""
 
     capacities: Sizes
     takes: Mapping[str, str]
     call: CompiledModule
     buffers: deque[dict[str, Array]] = field(default_factory=deque[dict[str, Array]])
-    """Padded inputs of earlier calls: what is left there is a value as good as any other."""
+    """Padded inputs for reuse by later calls; stale elements in the padding are harmless."""
 
 
 @dataclass(frozen=True)
 class PaddedPorts:
-    """The axes of inputs and outputs, the sizes that are cut into pieces, and what all sizes fulfil."""
+    """The axes of inputs and outputs, the dimensions that run in chunks, and the conditions on sizes."""
 
     inputs: Mapping[str, Axes]
     outputs: Mapping[str, Axes]
@@ -79,7 +79,7 @@ class PaddedPorts:
 
 @dataclass(frozen=True)
 class OutputPiece:
-    """Where the valid elements of an output lie, and where they go: in arrays that have an axis for each factor."""
+    """Copies the valid elements of an output to the result; slices index arrays with one axis per factor."""
 
     name: str
     held: tuple[int, ...]
@@ -90,20 +90,20 @@ class OutputPiece:
 
 @dataclass(frozen=True)
 class PieceRun:
-    """One run of a program on a piece of the inputs."""
+    """One run of a program on a chunk of the inputs."""
 
     bucket: Bucket
     numbers: Mapping[str, Array]
     parts: Sequence[tuple[str, tuple[slice, ...], tuple[int, ...], tuple[slice, ...] | None]]
-    """For each input its piece, the shape that the program takes, and where the piece goes if it is padded."""
+    """For each input: name, slices of the chunk, the shape that the program takes, and the slices if it is padded."""
 
     whole: Sequence[str]
-    """The outputs that the program writes as they are."""
+    """The outputs that the program writes directly to the result."""
 
     placed: Sequence[OutputPiece]
 
     def feeds(self, arrays: Sequence[Array], buffers: dict[str, Array]) -> dict[str, Array]:
-        """The inputs of the program; padded ones lie in `buffers`."""
+        """Returns the inputs of the program; padded ones are copied to `buffers`."""
         feeds = dict(self.numbers)
         for array, (name, part, shape, target) in zip(arrays, self.parts, strict=True):
             if target is None:
@@ -116,10 +116,10 @@ class PieceRun:
         return feeds
 
     def __call__(self, arrays: Sequence[Array], results: Mapping[str, Array]) -> None:
-        """Write the outputs of this piece into `results`, contiguous arrays."""
+        """Runs the chunk and writes its outputs to `results`, contiguous arrays."""
         try:
             buffers = self.bucket.buffers.pop()
-        except IndexError:  # none yet, or another thread has them
+        except IndexError:  # none yet, or in use by another thread
             buffers = {}
         whole = {name: results[name] for name in self.whole}
         found = self.bucket.call(self.feeds(arrays, buffers), whole or None)
@@ -130,7 +130,7 @@ class PieceRun:
 
 @dataclass(frozen=True)
 class PreparedCall:
-    """What a call does on inputs of some shapes."""
+    """The plan of a call for one combination of input shapes."""
 
     inputs: Sequence[ArrayPort]
     outputs: Sequence[ArrayPort]
@@ -138,14 +138,14 @@ class PreparedCall:
 
 
 MOST_PREPARED = 4096
-"""How many combinations of shapes are remembered."""
+"""The maximum number of shape combinations in the cache of plans."""
 
 
 class AnyLength:
-    """A program for every size up to a maximum. It may be called from several threads at once."""
+    """A program for any size up to a maximum. It may be called from several threads at once."""
 
     def __init__(self, plan: PaddedPorts, buckets: Sequence[Bucket], package: str = "") -> None:
-        """`package` is what to import for the program."""
+        """`package` is the name of the package to import for this program."""
         self._plan = plan
         names = list(buckets[0].capacities)
         self._buckets = {tuple(bucket.capacities[name] for name in names): bucket for bucket in buckets}
@@ -155,7 +155,7 @@ class AnyLength:
         self.outputs = tuple(self._open(port, plan.outputs[port.name]) for port in buckets[0].call.outputs)
         self._prepared: dict[Any, PreparedCall] = {}
         self.again: tuple[Callable[..., Any], tuple[Any, ...]] = (program_of, (package,))
-        """What gives this program where it was pickled: a function that can be imported, and its arguments."""
+        """An importable function and its arguments that restore this program when it is unpickled."""
 
     def __repr__(self) -> str:
         return ports_text(self.inputs, self.outputs)
@@ -170,17 +170,17 @@ class AnyLength:
         return ArrayPort(port.name, port.dtype, shape, port.is_quantized, bits=port.bits)
 
     def description(self) -> dict[str, Any]:
-        """What `described` makes it of again, beside the programs."""
+        """Returns the description from which `described` restores this program, given its compiled programs."""
         rows = [{"capacities": each.capacities, "takes": each.takes} for each in self._buckets.values()]
         return {"plan": vars(self._plan), "buckets": rows}
 
     @property
     def capacities(self) -> Mapping[str, Sequence[int]]:
-        """The capacities of each open size, in order."""
+        """The capacities of each dynamic dimension, in ascending order."""
         return self._capacities
 
     def _sizes(self, arrays: Sequence[Array]) -> dict[str, int]:
-        """The sizes of a run. Raises `InputError` for one that has no capacity, or that inputs do not agree on."""
+        """Returns the runtime sizes. Raises `InputError` if a size has no capacity, or if inputs disagree."""
         sizes: dict[str, int] = {}
         for port, array in zip(self.inputs, arrays, strict=True):
             for axis, size in zip(self._plan.inputs[port.name], array.shape, strict=True):
@@ -204,7 +204,7 @@ class AnyLength:
         return sizes
 
     def _pieces(self, name: str, size: int) -> Iterator[tuple[int, int, int]]:
-        """The pieces of a size: where each begins, how many places it has, and the capacity that holds it."""
+        """Yields the chunks of a dimension: start, number of elements, and the capacity that holds it."""
         start, capacities = 0, self._capacities[name]
         while start < size:
             left = size - start
@@ -235,7 +235,7 @@ class AnyLength:
         return PieceRun(bucket, numbers, parts, whole, placed)
 
     def prepared(self, values: Sequence[Any]) -> PreparedCall:
-        """What is done on inputs of such shapes. Raises `InputError` for what does not fit."""
+        """Returns the plan for inputs of these shapes. Raises `InputError` if they don't fit."""
         key = tuple(getattr(value, "shape", None) for value in values)
         found = self._prepared.get(key)
         if found is None:
@@ -254,7 +254,7 @@ class AnyLength:
         return found
 
     def first(self, inputs: Mapping[str, Any] | Sequence[Any] | Array) -> tuple[CompiledModule, dict[str, Array]]:
-        """The program of the first run on `inputs`, and what it is given."""
+        """Returns the program of the first run on `inputs`, and the inputs that it gets."""
         values = by_name(self.inputs, inputs)
         prepared = self.prepared(values)
         run = prepared.runs[0]
@@ -263,7 +263,7 @@ class AnyLength:
     def __call__(
         self, inputs: Mapping[str, Any] | Sequence[Any] | Array, outputs: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
-        """The outputs by name, as `CompiledModule` gives them."""
+        """Runs the program; arguments and result are those of `CompiledModule.__call__`."""
         values = by_name(self.inputs, inputs)
         prepared = self.prepared(values)
         arrays = list(map(checked, prepared.inputs, values))
@@ -278,7 +278,7 @@ class AnyLength:
             own = outputs.get(name)
             targets[name] = np.empty(shape, dtype) if own is None else check_target(name, own, dtype, shape)
             is_read = own is not None and any(np.may_share_memory(targets[name], each) for each in arrays)
-            is_ready = targets[name].flags.carray and not is_read  # a later piece reads that memory
+            is_ready = targets[name].flags.carray and not is_read  # a later chunk reads that memory
             aside[name] = targets[name] if is_ready else np.empty(shape, dtype)
         self._run_all(prepared.runs, arrays, aside)
         for name, target in targets.items():
@@ -292,7 +292,7 @@ class AnyLength:
 
 
 def described(description: Mapping[str, Any], programs: Sequence[CompiledModule], package: str = "") -> AnyLength:
-    """The program that said `description` of itself, of those of its capacities."""
+    """Returns the program for a `description` and the compiled program of each bucket, in the same order."""
     rows = zip(description["buckets"], programs, strict=True)
     return AnyLength(
         PaddedPorts(**description["plan"]), [Bucket(**row, call=program) for row, program in rows], package

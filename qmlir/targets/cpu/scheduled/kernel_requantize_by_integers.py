@@ -1,4 +1,4 @@
-"""`kernel-requantize-by-integers`: what goes from integers to integers by way of floats, in integers alone."""
+"""`kernel-requantize-by-integers`: rewrites float computations between integers to integer arithmetic."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -45,17 +45,17 @@ from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.scheduled.fixed_point_rounding import ExactSteps, NotInIntegers
 
 _EXHAUSTIVE = 1 << 16
-"""A function of one integer with so many values is known by all of them."""
+"""The largest number of inputs for which a function is evaluated at all of them."""
 
 
 _MOST_PLACES = 100
-"""By so many places f32 shifts a number of 24 bits and keeps all of them."""
+"""The largest shift by which f32 scales a 24-bit integer without losing bits."""
 
 
 def _limits(interval: Interval, channels: int, *, is_by_channel: bool) -> tuple[Array, Array]:
-    """The bounds of an integer, of each channel where they are known so, as i64.
+    """Returns the bounds of an integer for each channel, as i64.
 
-    Bounds are by output channel: `is_by_channel` where these are the channels of the chain, too.
+    Bounds by output channel apply if `is_by_channel`: then these are also the channels of the chain.
     """
     ends: list[Array] = []
     for bound, whole in zip((interval.low, interval.high), interval.values, strict=True):
@@ -68,7 +68,7 @@ def _limits(interval: Interval, channels: int, *, is_by_channel: bool) -> tuple[
 
 @dataclass(frozen=True)
 class _Found:
-    """The steps of a chain, and whether it falls: its leaf is to be read with the other sign."""
+    """The steps of a chain; if it is decreasing, they are those of the negated leaf."""
 
     steps: StepPlaces
     is_falling: bool = False
@@ -78,12 +78,12 @@ def _steps_of_one(chain: FloatChain, interval: Interval, *, is_by_channel: bool)
     low, high = _limits(interval, chain.channels, is_by_channel=is_by_channel)
     span = int((high - low).max()) + 1
     if span <= _EXHAUSTIVE and chain.channels * span <= MOST_PLACES:
-        # Whether it turns is seen: nothing needs to be known of the operations.
+        # All values are known, so monotonicity is checked directly; nothing is assumed about the operations.
         places = low[:, None] + np.minimum(np.arange(span, dtype=np.int64), (high - low)[:, None])
         values = chain.values(places)
         if values is None:
             return None
-        before, after = values[:, :-1], values[:, 1:]  # compared: i64 does not hold every difference of two i64
+        before, after = values[:, :-1], values[:, 1:]  # compare; the difference of two i64 may overflow
         is_falling = bool((after < before).any())
         if is_falling and (after > before).any():
             return None
@@ -99,7 +99,7 @@ def _steps_of_one(chain: FloatChain, interval: Interval, *, is_by_channel: bool)
 
     def function(places: Any) -> Any:
         found = chain.values(places * sign)
-        assert found is not None  # seen at all places, or arithmetic of finite numbers between ends that have values
+        assert found is not None  # evaluated everywhere, or finite arithmetic between finite ends
         return found
 
     steps = steps_of(function, *((-high, -low) if is_falling else (low, high)))
@@ -107,7 +107,7 @@ def _steps_of_one(chain: FloatChain, interval: Interval, *, is_by_channel: bool)
 
 
 def _steps_of_two(chain: FloatChain, intervals: Sequence[Interval]) -> _Found | None:
-    """By all pairs."""
+    """Returns the steps of a chain with two leaves, evaluated at all pairs."""
     axes = [np.arange(each.values[0], each.values[1] + 1, dtype=np.int64) for each in intervals]
     grid = [each.reshape(-1) for each in np.meshgrid(*axes, indexing="ij")]
     values = chain.values(*(each[None] for each in grid))
@@ -116,7 +116,7 @@ def _steps_of_two(chain: FloatChain, intervals: Sequence[Interval]) -> _Found | 
 
 
 def _fitted(chain: FloatChain, ranges: ValueRanges, *, is_by_channel: bool) -> IntegerSteps | None:
-    """The chain as a sum of products and a shift, proven, where there is one."""
+    """Returns the chain as a proven sum of products and a shift, or `None`."""
     intervals = [ranges[leaf] for leaf in chain.leaves]
     if any(each.is_empty or not each.within(-LARGEST_INTEGER, LARGEST_INTEGER) for each in intervals):
         return None
@@ -141,9 +141,9 @@ def _fitted(chain: FloatChain, ranges: ValueRanges, *, is_by_channel: bool) -> I
 
 
 def _shifts(chain: FloatChain, ranges: ValueRanges) -> Array | None:
-    """By how many places each channel of a requantization is shifted, where all multipliers are powers of two.
+    """Returns the right shift of each channel if all multipliers are powers of two; else `None`.
 
-    Nothing but the last rounding rounds then, as f32 holds every accumulator; it has ties, which go to even ones.
+    f32 holds every accumulator, so only the final rounding rounds, ties to even.
     """
     end = chain.end
     if not isinstance(end, RequantizeOp) or end.mode.mode is not Mode.F32:
@@ -158,7 +158,7 @@ def _shifts(chain: FloatChain, ranges: ValueRanges) -> Array | None:
 
 
 class _Body:
-    """The body of a structured operation, or a block of scalars, whose chains are rewritten one by one."""
+    """Rewrites the chains in the body of a structured operation, or among scalar operations, one by one."""
 
     def __init__(self, parent: Structured | None, ranges: ValueRanges):
         self.parent = parent
@@ -167,7 +167,7 @@ class _Body:
         self.is_changed = False
 
     def rewrite(self, end: Ends) -> str | None:
-        """Write the chain to `end` in integers: by which way, `None` where it isn't one."""
+        """Rewrites the chain that ends in `end`; returns a description of the method, or `None` if it is no chain."""
         chain = chain_to(end, self.parent)
         if chain is None or (self.parent is None and chain.axis is not None):
             return None
@@ -201,7 +201,7 @@ class _Body:
         return way
 
     def _is_by_channel(self, chain: FloatChain) -> bool:
-        """Whether parameters differ along the output channels of a contraction, and not along its rows."""
+        """Returns true if the parameters vary along the output channels of a contraction, not along its rows."""
         return isinstance(self.parent, EpilogueOp) and chain.axis == len(ranges_of(self.parent)) - 1
 
     def _put(self, end: Ends, found: SSAValue) -> None:
@@ -211,7 +211,7 @@ class _Body:
         _replace(end, found)
 
     def _by_shifts(self, chain: FloatChain, shifts: Array, builder: ArithBuilder) -> None:
-        """A requantization by powers of two."""
+        """Replaces a requantization by powers of two with one that shifts."""
         old = chain.end
         assert isinstance(old, RequantizeOp)
         if (shifts == shifts[0]).all():
@@ -241,13 +241,13 @@ class _Body:
         return whole.minimum(steps.high) if high > steps.high else whole
 
     def _number(self, chain: FloatChain, numbers: Array, like: Scalar, element: IntegerType) -> Scalar:
-        """One number, or an element of one for each channel."""
+        """Returns a constant, or the element of a new operand with one number per channel."""
         if len(numbers) == 1:
             return like.constant(int(numbers[0]))
         return Scalar(self._parameter(chain, numbers, element), like.builder).to(like.type)
 
     def _parameter(self, chain: FloatChain, numbers: Array, element: IntegerType) -> SSAValue:
-        """A new operand of the operation: an element along the axis of the chain."""
+        """Adds an operand with one number per channel; returns its block argument."""
         assert self.parent is not None
         assert chain.axis is not None
         array = np.array(numbers.tolist(), f"i{element.bitwidth // 8}")
@@ -262,7 +262,7 @@ class _Body:
         return argument
 
     def _forget(self, kept: int) -> None:
-        """Take back operands that nothing reads."""
+        """Removes the new operands after the first `kept`."""
         for reading in self.new[kept:]:
             assert reading.argument is not None
             reading.argument.block.erase_arg(reading.argument)
@@ -271,7 +271,7 @@ class _Body:
         del self.new[kept:]
 
     def finish(self) -> Operation | None:
-        """Put the operation together again, without operands that are read no more; `None` for scalars."""
+        """Rebuilds the operation without unused operands; returns `None` for scalars."""
         parent = self.parent
         if parent is None:
             return None
@@ -292,7 +292,7 @@ class _Body:
 
 
 def _replace(end: Ends, value: SSAValue) -> None:
-    """Put a value in the place of the result of `end`, which goes with what only it reads."""
+    """Replaces the result of `end` by `value`; erases `end` and operations that only it used."""
     end.results[0].replace_all_uses_with(value)
     unused: list[Operation] = [end]
     while unused:
@@ -305,7 +305,7 @@ def _replace(end: Ends, value: SSAValue) -> None:
 
 
 def _float_steps(op: Operation) -> list[str]:
-    """The operations of a body, or the operation itself, that compute on floats, each name once."""
+    """Returns the distinct names of the float operations in a body, or of `op` itself."""
     inner = [each for region in op.regions for each in region.walk()] if isinstance(op, Structured) else [op]
     names = {
         each.name
@@ -320,7 +320,7 @@ def _float_steps(op: Operation) -> list[str]:
 
 
 def _outermost(block: Block) -> Iterator[Operation]:
-    """The structured operations and the scalars of a function, loops included."""
+    """Yields the structured operations and scalar operations of a function, including those in loops."""
     for op in list(block.ops):
         if isinstance(op, Structured) or not op.regions:
             yield op
@@ -353,22 +353,23 @@ def _warn_of_floats(function: FuncOp) -> None:
 
 @dataclass(frozen=True)
 class KernelRequantizeByIntegers(ModulePass):
-    """Compute in integers what begins and ends with integers and goes by way of floats, every integer as before.
+    """Rewrite float computations from integers to integers in integer arithmetic, with bit-identical results.
 
-    It is for processors without floats, or with slow ones: nothing is done for an `isa` that rescales by them. A chain
-    of floats, from integers to an integer, is written in the first of these ways that gives its integers:
+    This is for CPUs without floats, or with slow ones: the pass does nothing for an `isa` that requantizes with floats. A
+    chain of float operations, from integers to an integer, is rewritten by the first of these methods that reproduces
+    all its results:
 
-    1. `(a * M + B) >> s`, clamped, in 32 bits or 64, of one integer or two. It has at most as many steps as there are
-       results, so it is proven by the accumulators where the chain has its steps, over their proven range, in each
-       channel. Channels may have `M` and `B` of their own.
-    2. Shifts with ties to even, where multipliers are powers of two: no floor has these ties.
-    3. Every rounding of f32, in 64 bits: products and sums of significands are exact, and rounded to 24 bits by their
-       leading zeros.
+    1. `(a * M + B) >> s`, clamped, in 32 or 64 bits, of one integer or two. The chain has at most as many steps as
+       distinct results. So it is proven by checking the accumulators at its steps, over their proven range, in each
+       channel. `M` and `B` may vary by channel.
+    2. Shifts with ties to even, if the multipliers are powers of two: no floor reproduces these ties.
+    3. Emulating every f32 rounding in 64 bits: products and sums of significands are exact, and are rounded to 24 bits
+       by their leading zeros.
 
-    What isn't such a chain, or does not fit 64 bits, stays as it is. A warning names the operations on floats, but for
-    an `isa` that has instructions for them, and a remark says which way each chain went.
+    Any other chain, or one that needs more than 64 bits, is unchanged. A warning names the remaining float operations,
+    unless the `isa` has instructions for them. A remark names the method used for each chain.
 
-    For microcontrollers: ResNet-8 executes 113.2 million instructions on a Cortex-M4 without it, and 40.1 with it.
+    On a Cortex-M4, ResNet-8 executes 113.2 million instructions without the pass and 40.1 million with it.
 
     Before:
 

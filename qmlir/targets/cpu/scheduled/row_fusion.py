@@ -1,4 +1,4 @@
-"""Fusion by rows: which operations become one loop over rows, and bodies that reduce their row, taken apart."""
+"""Row fusion: groups operations into one loop over rows, and splits bodies that reduce their row."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,16 +26,16 @@ from qmlir.ir.builtin_types import sizes_of
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.passes.integer.kernel_tabulate import BYTES, TabulatedChain, chain_between, cost_of
 
-# Which structured operations on tensors become one by rows: a reduction of rows, and what reads its rows behind it.
+# Grouping: a structured op that reduces rows is fused with the ops that read its result row by row.
 
 SHORTEST = 16
-"""Elements of the shortest row that is worth a loop."""
+"""The fewest elements in a row for which fusion pays."""
 
 Steps = list[Operation]
 
 
 def reduced_rows(op: Operation) -> tuple[int, ...]:
-    """The rows that `op` reduces, neighbours in memory and worth a loop; none where it does something else."""
+    """Returns the sizes of the row dimensions if `op` reduces contiguous rows that are long enough; else empty."""
     if not isinstance(op, LinalgStructuredOperation) or len(op.outputs) != 1:
         return ()
     rows = tuple(size for size in shaped(op.outputs[0])[0] if size != 1)
@@ -52,15 +52,16 @@ def _goes_along_rows(op: Operation, rows: Sequence[int]) -> bool:
 
 
 def grouped(steps: Sequence[Operation], rows: Sequence[int]) -> RowFusionOp | None:
-    """One operation by rows of all of `steps`; `None` where they are not by rows, or one alone goes along the rows."""
+    """Fuses `steps` into one row fusion; returns `None` if that isn't possible or fewer than two go along the rows."""
     is_worth_it = sum(_goes_along_rows(op, rows) for op in steps) > 1 and fault_among(steps, rows) is None
     return RowFusionOp.around(steps, rows) if is_worth_it else None
 
 
 def _needed(op: Operation, place: Operation, known: Steps) -> list[Operation] | None:
-    """`op` behind what it needs right behind `place`: constants, empty tensors, and what fills a tensor for it alone.
+    """Returns the operations to move directly after `place` so that `op` can follow it; `op` is the last one.
 
-    `None` where it needs anything else that is computed behind `place`.
+    These are constants, empty tensors, and fills used only once. Returns `None` if `op` depends on any other operation
+    after `place`.
     """
     found = list[Operation]()
     operands = (value.owner for each in op.walk() for value in each.operands)
@@ -82,7 +83,7 @@ def _structured(ops: Sequence[Operation]) -> Steps:
 
 
 def _with_readers(steps: Steps, rows: Sequence[int]) -> Steps:
-    """`steps`, and what reads nothing but their rows of what they write, moved right behind them."""
+    """Adds the operations that read results of `steps` row by row, and moves them directly after the last step."""
     place = steps[-1]
     block = place.parent
     assert block is not None
@@ -102,7 +103,7 @@ def _with_readers(steps: Steps, rows: Sequence[int]) -> Steps:
 
 
 def group_rows(module: ModuleOp) -> None:
-    """Let what reads an operation by rows, row by row, join it; so does what reads any other reduction of rows."""
+    """Fuses each row reduction or row fusion with the operations that read its results row by row."""
     for op in list(module.walk()):
         if isinstance(op, RowFusionOp):
             rows = op.sizes
@@ -114,20 +115,20 @@ def group_rows(module: ModuleOp) -> None:
         grouped(_with_readers(steps, rows), rows)
 
 
-# Masked rows of bytes: the mask chooses among bytes, where a body lets it choose among the numbers of these bytes.
+# Masked rows of bytes: apply the mask to bytes instead of to the floats that the body computes from them.
 #
-# A masked softmax takes the least number of its row for what is masked, which is in no maximum then, and gives 0 for
-# whatever comes of it. So any number serves that is at most all others: here that of the smallest byte. That is a
-# reduction of the row less, and what follows depends on one byte and the largest of its row, as without a mask.
+# A masked softmax replaces masked elements by the minimum of their row, which never wins the maximum, and then selects
+# 0 for the results computed from them. So any value that is at most the minimum serves: here, the value of the smallest
+# byte. This saves one reduction over the row. The rest of the body then depends on one byte and the maximum of its row,
+# as it does without a mask.
 #
-# Why no bit changes: bytes are widened in ascending order, so the number of the smallest byte is at most that of
-# each byte, and the maximum of a row with an element that takes part is as before. What else depends on the number
-# that was exchanged, and on the maximum of a row of which nothing takes part, ends in choices by the same mask: they
-# leave it out.
+# Results stay bit-identical: bytes are widened monotonically, so the value of the smallest byte is at most that of
+# every byte, and the maximum of a row with an unmasked element is unchanged. Any other result that depends on the
+# replaced value, or on the maximum of a fully masked row, ends in a select by the same mask, which discards it.
 
 
 def _masked(op: GenericOp) -> Iterator[tuple[RowMaxOp, arith.SelectOp]]:
-    """The largest numbers of a row that leave masked ones out by the least of the row, and the choices."""
+    """Yields each row maximum over a select that replaces masked elements by the row minimum, with that select."""
     for largest in op.body.block.ops:
         choice = defining(largest.value) if isinstance(largest, RowMaxOp) and largest.value.type == f32 else None
         if isinstance(largest, RowMaxOp) and isinstance(choice, arith.SelectOp) and _is_least(choice.rhs, choice.lhs):
@@ -135,7 +136,7 @@ def _masked(op: GenericOp) -> Iterator[tuple[RowMaxOp, arith.SelectOp]]:
 
 
 def _is_least(value: SSAValue, of: SSAValue) -> bool:
-    """Whether a value is the least number of a row: the largest of its negations, negated."""
+    """Returns true if `value` is the row minimum of `of`, spelled as the negated maximum of its negation."""
     negated = defining(value)
     largest = defining(negated.operand) if isinstance(negated, arith.NegfOp) else None
     inner = defining(largest.value) if isinstance(largest, RowMaxOp) else None
@@ -143,7 +144,7 @@ def _is_least(value: SSAValue, of: SSAValue) -> bool:
 
 
 def _widening(op: GenericOp, value: SSAValue) -> TabulatedChain | None:
-    """How the body makes a number of a byte, where it does so in ascending order."""
+    """Returns the chain of operations that computes `value` from one byte if it is monotonic; else `None`."""
     for byte in (each for each in op.body.block.args if each.type == i8):
         chain = chain_between(op.body.block, byte, value)
         widened = None if chain is None else chain.results(BYTES)
@@ -153,7 +154,7 @@ def _widening(op: GenericOp, value: SSAValue) -> TabulatedChain | None:
 
 
 def _is_left_out(largest: RowMaxOp, choice: arith.SelectOp) -> bool:
-    """Whether all that depends on the choice, but the maximum of the row, ends in choices by the same mask."""
+    """Returns true if every use of the select, apart from the row maximum, ends in a select by the same mask."""
     waiting, seen = [choice.result, largest.result], set[Operation]()
     while waiting:
         value = waiting.pop()
@@ -171,7 +172,7 @@ def _is_left_out(largest: RowMaxOp, choice: arith.SelectOp) -> bool:
 
 
 def mask_bytes(op: GenericOp, rewriter: PatternRewriter) -> None:
-    """Let masks of the body choose among bytes, where what they leave out does not matter."""
+    """Applies the masks of a body to bytes if the masked elements don't affect the result."""
     for largest, choice in list(_masked(op)):
         chain = _widening(op, choice.lhs)
         if chain is None or not _is_left_out(largest, choice):
@@ -191,7 +192,7 @@ def mask_bytes(op: GenericOp, rewriter: PatternRewriter) -> None:
 
 
 def widen_truths(op: GenericOp, rewriter: PatternRewriter) -> None:
-    """Let the body read bytes for Booleans, which no vector is loaded of; a mask is small beside what it masks."""
+    """Replaces i1 inputs of a body by bytes, since vector loads don't support i1; masks are small, so this is cheap."""
     read = op.body.block.args[: len(op.inputs)]
     for argument in [each for each in read if each.type == i1][::-1]:
         value = op.operands[argument.index]
@@ -213,34 +214,34 @@ def widen_truths(op: GenericOp, rewriter: PatternRewriter) -> None:
         rewriter.notify_op_modified(op)
 
 
-# Bodies that reduce their row, taken apart: a reduction for each number of a row, and elementwise work between them.
+# Splitting a body that reduces its row into one op per reduction and elementwise ops between them.
 #
-# Each reduction of a row becomes an operation of its own, and each step goes to the operations that need it. What
-# several of them need is computed again in each where that is cheap, and kept in memory where it is not. A number of
-# a row that elements need is computed once a row. No step changes, and each sum keeps its order.
+# Each row reduction becomes a separate op, and each step moves to the ops that need it. A step that several ops need is
+# recomputed in each if it is cheap, and stored in memory otherwise. A value that is constant along a row is computed
+# once per row. Steps don't change, and each sum keeps its order, so results are bit-identical.
 
 _LEAST_COST = 16
-"""What steps that several passes over a row need cost at least to be kept in memory: writing and reading an element."""
+"""The lowest cost of recomputing steps at which their result is stored: that of writing and reading an element."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """The iterators of a new operation: what stands for each of the old ones, and how many of them there are."""
+    """The iterators of a new operation: the expression for each old iterator, and the number of new ones."""
 
     dims: Sequence[AffineExpr]
     count: int
     reductions: int = 0
-    """How many of the last ones reduce."""
+    """The number of trailing reduction iterators."""
 
     def kinds(self) -> list[IteratorTypeAttr]:
-        """The kinds of the iterators."""
+        """Returns the iterator types: parallel, then reduction."""
         parallel = self.count - self.reductions
         kinds = [IteratorType.PARALLEL] * parallel + [IteratorType.REDUCTION] * self.reductions
         return [IteratorTypeAttr(kind) for kind in kinds]
 
 
 class RowSplit:
-    """One operation whose body reduces its row, on its way to several."""
+    """Splits one operation whose body reduces its row into several operations."""
 
     def __init__(self, op: GenericOp, rewriter: PatternRewriter):
         self.op = op
@@ -249,27 +250,27 @@ class RowSplit:
         self.row = row_reductions(op)[0].row
         self.ranges = ranges_of(op)
         self.rest = [dim for dim in range(len(self.ranges)) if dim not in self.row]
-        """The iterators that go from row to row."""
+        """The iterators over rows."""
         self.length = math.prod(self.ranges[dim] for dim in self.row)
         self.stored: dict[SSAValue, Reading] = {
             each.argument: each for each in readings_of(op) if each.argument is not None
         }
-        """The values of the body that are in memory, read by the iterators of `op`."""
+        """The values of the body that are in memory, with their indexing maps over the iterators of `op`."""
         self.by_row = self._values_by_row()
-        """The values of the body that are the same for all elements of a row."""
+        """The values of the body that are constant along a row."""
         self.made: list[LinalgStructuredOperation] = []
-        """The operations that were written, in their order."""
+        """The created operations, in order."""
 
     @property
     def yielded(self) -> SSAValue:
-        """The element of the result."""
+        """The value that the body yields: an element of the result."""
         end = self.block.last_op
         assert end is not None
         return end.operands[0]
 
     @property
     def sizes(self) -> list[int]:
-        """How many rows there are along each iterator that goes from row to row."""
+        """The size of each iterator over rows."""
         return [self.ranges[dim] for dim in self.rest]
 
     def _values_by_row(self) -> set[SSAValue]:
@@ -285,10 +286,10 @@ class RowSplit:
     def _is_inside(self, value: SSAValue) -> bool:
         return isinstance(value.owner, Operation) and value.owner.parent is self.block
 
-    # --- What is kept -------------------------------------------------------------------------------------------------
+    # --- Stored values ------------------------------------------------------------------------------------------------
 
     def steps(self, value: SSAValue) -> list[Operation]:
-        """What computes a value of the body from those that are stored, in its order."""
+        """Returns the operations that compute `value` from stored values, in order."""
         wanted, found = {value}, list[Operation]()
         for op in reversed(list(self.block.ops)):
             results = wanted.intersection(op.results)
@@ -298,10 +299,10 @@ class RowSplit:
         return found[::-1]
 
     def kept(self) -> set[Operation]:
-        """The steps whose results are to be in memory: for elements, or, where they are the same in a row, for rows.
+        """Returns the steps whose results are stored in memory, one per element, or one per row if constant along it.
 
-        Going up from the last step, each one knows which of the new operations need it. Where their paths meet, at a
-        step that no single user of it is needed by all of them, they may have it from memory.
+        Going up from the last step, the method tracks which of the new operations need each step. If the users of a
+        step are needed by different operations, and no single user by all of them, its result is a candidate.
         """
         pieces: dict[Operation, set[Operation]] = {}
         kept: set[Operation] = set()
@@ -322,7 +323,7 @@ class RowSplit:
         (result,) = op.results
         users = [use.operation for use in result.uses]
         if isinstance(result.type, IndexType) or result.type == i1:
-            return False  # the number of an iterator; a Boolean, which no vector is loaded of
+            return False  # an iterator index, or an i1, which vector loads don't support
         if result in self.by_row:
             return any(
                 isinstance(user, YieldOp) or not (isinstance(user, RowReduceOp) or user.results[0] in self.by_row)
@@ -330,24 +331,24 @@ class RowSplit:
             )
         costs = sum(cost_of(each) for each in self.steps(result) if each.results[0] not in self.by_row)
         if is_split and any(_is_ordered(each) for each in needed):
-            return True  # such sums have rows side by side, and nothing but sums in their loops
+            return True  # ordered sums process rows side by side, and their loops contain only the sums
         is_summed = not isinstance(op, arith.ExtFOp) and any(map(_widens_for_ordered_sum, users))
         return costs >= _LEAST_COST and (is_split or is_summed)
 
-    # --- Writing ------------------------------------------------------------------------------------------------------
+    # --- Emission -----------------------------------------------------------------------------------------------------
 
     def elements(self) -> Space:
-        """The iterators as they are."""
+        """Returns the iterators of `op`, unchanged."""
         count = len(self.ranges)
         return Space([AffineExpr.dimension(dim) for dim in range(count)], count)
 
     def rows(self, more: int = 0) -> Space:
-        """The iterators from row to row, and `more` behind them; at least one."""
+        """Returns the iterators over rows, followed by `more` others; at least one in total."""
         count = max(len(self.rest) + more, 1)
         return Space(self._dims({dim: place for place, dim in enumerate(self.rest)}), count)
 
     def reducing(self, between: int = 0) -> Space:
-        """The iterators from row to row, `between` others, and those of a row, which reduce."""
+        """Returns the iterators over rows, `between` others, and the reduction iterators along a row."""
         places = {dim: place for place, dim in enumerate(self.rest)}
         places |= {dim: len(self.rest) + between + place for place, dim in enumerate(self.row)}
         return Space(self._dims(places), len(self.ranges) + between, len(self.row))
@@ -359,11 +360,11 @@ class RowSplit:
         ]
 
     def empty(self, sizes: Sequence[int], element: Attribute) -> SSAValue:
-        """A tensor that nobody has written."""
+        """Creates an uninitialized tensor."""
         return self.rewriter.insert(tensor.EmptyOp((), TensorType(element, sizes))).tensor
 
     def filled(self, sizes: Sequence[int], element: Attribute, number: float) -> SSAValue:
-        """A tensor full of one number."""
+        """Creates a tensor filled with `number`."""
         scalar = self.rewriter.insert(arith.ConstantOp(number_attribute(number, element))).result
         empty = self.empty(sizes, element)
         fill = self.rewriter.insert(FillOp([scalar], [empty], [empty.type]))
@@ -374,7 +375,7 @@ class RowSplit:
     def generic(
         self, readings: Sequence[Reading], output: SSAValue, map_: AffineMap, space: Space, block: Block
     ) -> GenericOp:
-        """A structured operation in front of `op`; its readings are those of the new iterators."""
+        """Creates a `linalg.generic` before `op`; `readings` refer to the iterators of `space`."""
         maps = [AffineMapAttr(each) for each in (*(reading.map_ for reading in readings), map_)]
         values = [reading.value for reading in readings]
         made = GenericOp(values, [output], Region(block), maps, space.kinds(), [output.type])
@@ -385,7 +386,7 @@ class RowSplit:
     def write(
         self, value: SSAValue, output: SSAValue, map_: AffineMap, space: Space, reduction: RowReduceOp | None = None
     ) -> GenericOp:
-        """An operation that computes `value` for each point, or reduces it."""
+        """Creates an operation that computes `value` for each point of `space`, or reduces it."""
         steps = self.steps(value)
         used = {value, *(operand for step in steps for operand in step.operands)}
         leaves = [each for each in self.stored if each in used]
@@ -395,7 +396,7 @@ class RowSplit:
             if isinstance(each, AffineDimExpr)
         }  # fmt: skip
         missing = [dim for dim in range(space.count) if dim not in named]
-        if missing:  # a number of the row that is the same for all elements: only the iterators matter
+        if missing:  # no operand uses these iterators; add a tensor that defines their ranges
             sizes = {
                 each.position: size
                 for each, size in zip(space.dims, self.ranges, strict=True)
@@ -415,19 +416,19 @@ class RowSplit:
         return self.generic(readings, output, map_, space, block)
 
     def reduce(self, op: RowReduceOp) -> None:
-        """Write a reduction of the row."""
+        """Creates the operation for a row reduction, and records its result."""
         space, output = self.reducing(), self.filled(self.sizes, op.value.type, op.start())
         map_ = AffineMap(space.count, 0, tuple(AffineExpr.dimension(place) for place in range(len(self.rest))))
         self.keep(op.result, self.write(op.value, output, map_, space, op).res[0])
 
     def keep(self, value: SSAValue, memory: SSAValue) -> None:
-        """Read a number of the row from a tensor that has one for each row."""
+        """Records that `value` is stored in `memory`, one element per row."""
         results = tuple(AffineExpr.dimension(dim) for dim in self.rest) or (AffineExpr.constant(0),)
         results = results[: len(sizes_of(memory))]
         self.stored[value] = Reading(memory, AffineMap(len(self.ranges), 0, results))
 
     def compute(self, op: Operation) -> None:
-        """Write what a step gives, for each row or for each element."""
+        """Creates the operation that computes and stores the result of a step, for each row or each element."""
         (value,) = op.results
         if value in self.by_row:
             space, output = self.rows(), self.empty(self.sizes or [1], value.type)
@@ -438,13 +439,13 @@ class RowSplit:
         self.stored[value] = Reading(self.write(value, output, map_, self.elements()).res[0], map_)
 
     def finish(self) -> GenericOp:
-        """Write the elements of the result."""
+        """Creates the operation that computes the result of `op`."""
         (map_,) = output_maps(self.op)
         return self.write(self.yielded, self.op.outputs[0], map_, self.elements())
 
 
 def write_again(builder: Builder, steps: Iterable[Operation], values: dict[SSAValue, SSAValue], space: Space) -> None:
-    """Write steps of a body whose operands `values` knows, or are outside of it; afterwards it knows their results."""
+    """Clones `steps` with operands mapped by `values`, and adds their results to it."""
     for step in steps:
         if isinstance(step, IndexOp):
             place = space.dims[step.dim.value.data]

@@ -1,7 +1,7 @@
-"""Writing one function of LLVM IR: what its values are called, and where its memory is. Tables beside it say the rest.
+"""Emits one function of LLVM IR: its values, memory and index arithmetic. The tables of `families` emit operations.
 
-Sums of indices stay sums until an instruction takes them; what was written for one stands for all equal ones after it
-that it dominates.
+Sums of indices stay symbolic until an instruction needs them. An emitted sum is reused for all equal sums that it
+dominates.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -27,19 +27,19 @@ EmitOperation = Callable[["IRWriter", Operation], None]
 
 @dataclass
 class ModuleParts:
-    """What the functions of a module share."""
+    """State shared by the functions of a module: the target, external declarations and CPU features in use."""
 
     isa: InstructionSet
     processor: Processor
     is_alone: bool = False
-    """Whether the code runs without Python."""
+    """True if the code must run without Python."""
 
     declarations: dict[str, str] = field(default_factory=dict[str, str])
     used: set[str] = field(default_factory=set[str])
-    """The features that the emitted code uses beside those of its instruction set."""
+    """The CPU features that the emitted code uses in addition to those of its instruction set."""
 
     def has(self, feature: str) -> bool:
-        """Whether the processor has a feature, which the code then uses."""
+        """Returns true if the CPU has `feature`, and records it as used."""
         found = feature in self.processor.features
         if found:
             self.used.add(feature)
@@ -48,34 +48,34 @@ class ModuleParts:
 
 MEMORY = {"int8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "int64": "i64", "float32": "f32",
           "float64": "f64"}  # fmt: skip
-"""The element that memory of a NumPy type holds."""
+"""The LLVM element type in memory for each NumPy type."""
 
 
 class IRWriter(LoopsWriter):
-    """The instructions of one function, and what its values are."""
+    """Emits the instructions of one function and maps its values to LLVM registers."""
 
     def __init__(self, emissions: Mapping[type[Operation], EmitOperation], parts: ModuleParts) -> None:
         super().__init__(emissions, Names())
         self.parts = parts
         self.build = Builder(parts.declarations)
         self.known: dict[Any, str] = {}
-        """Sums and places that are written already, in this block or one before it."""
+        """The sums and addresses that were emitted in this block or one that dominates it."""
 
         self.roots: dict[str, tuple[str, int | None]] = {}
-        """Of a pointer into other memory: the memory, and the byte where it points, where that is known."""
+        """For each pointer into other memory: the base pointer, and the byte offset if it is known."""
 
         self.team = self.number = ""
-        """The team and the thread, where a team runs the function."""
+        """The registers of the team and thread number if a team of threads runs the function."""
 
     # --- Values -------------------------------------------------------------------------------------------------------
 
     def type(self, op: Operation, type_: Attribute) -> Type:
-        """The type of a register. Raises `DiagnosticError` where there is none."""
+        """Returns the LLVM type of a value in a register. Raises `DiagnosticError` if there is none."""
         name, vector = register_name(op, type_), as_vector(type_)
         return type_of("i64" if name == "index" else name, 0 if vector is None else vector.get_shape()[0])
 
     def value(self, value: SSAValue) -> IRValue:
-        """A value in a register."""
+        """Returns a value in a register; emits the sum of an index."""
         found = self.values[value]
         if isinstance(found, IRValue):
             return found
@@ -83,22 +83,22 @@ class IRWriter(LoopsWriter):
         return IRValue(I64, self.sum(found))
 
     def operands(self, op: Operation) -> list[IRValue]:
-        """All operands in registers."""
+        """Returns all operands of `op` in registers."""
         return [self.value(each) for each in op.operands]
 
     def kept(self, hint: str, value: Index) -> Index:
-        """Sums stay sums: what is written for one is found again."""
+        """Returns `value` unchanged: `sum` already reuses emitted sums."""
         return value
 
     def define(self, result: SSAValue, value: IRValue) -> None:
-        """Let `result` be a value."""
+        """Binds `result` to a value."""
         is_index = isinstance(result.type, IndexType)
         self.values[result] = _as_index(value.text) if is_index else value
 
     # --- Sums and places ----------------------------------------------------------------------------------------------
 
     def sum(self, index: Index) -> str:
-        """The operand that is a sum."""
+        """Emits a sum, unless an equal one was emitted, and returns it as an LLVM operand."""
         if not index.terms:
             return str(index.constant)
         found = self._terms(index)
@@ -126,7 +126,7 @@ class IRWriter(LoopsWriter):
         return total
 
     def pointer(self, op: Operation, memory: Memory, place: Index) -> str:
-        """Where an element of the array of a memory lies."""
+        """Emits the address of the element at index `place` of the array of `memory`."""
         element = held_type(op, memory.element)
         base = memory.array
         if place.terms:
@@ -143,47 +143,47 @@ class IRWriter(LoopsWriter):
         )
 
     def point(self, pointer: str, source: str, start: Index, size: int) -> None:
-        """Note that a pointer leads to an element of `size` bytes in the memory of another one."""
+        """Records that `pointer` addresses element `start`, of `size` bytes each, in the memory of `source`."""
         root, first = self.root(source)
         is_known = first is not None and start.number is not None
         self.roots[pointer] = root, first + size * start.constant if first is not None and is_known else None
 
     def root(self, pointer: str) -> tuple[str, int | None]:
-        """The memory that a pointer leads to, and the byte in it."""
+        """Returns the base pointer of a pointer, and its byte offset if it is known."""
         return self.roots.get(pointer, (pointer, 0))
 
     def align(self, memory: Memory) -> int:
-        """What every element of a memory is aligned to."""
+        """Returns the alignment of each element of `memory`, in bytes."""
         return item_size(memory.element)
 
     @contextmanager
     def scope(self) -> Generator[None]:
-        """What is written inside the `with` block does not dominate what comes after it."""
+        """Scopes emitted sums: those of the `with` block don't dominate the code after it."""
         before, self.known = self.known, dict(self.known)
         yield
         self.known = before
 
     def function_text(self, head: str, body_end: Sequence[str]) -> str:
-        """The whole function, from its head to the lines that end it."""
+        """Returns the text of the function, from its head to the lines `body_end`."""
         lines = [head + " {", "entry:", *self.build.first, *self.build.lines, *body_end, "}"]
         return "\n".join(lines)
 
 
 def _as_index(text: str) -> Index:
-    """A number of type `index`, out of an instruction or a constant."""
+    """Returns the operand of an instruction, a register or constant, as a symbolic index."""
     return Index.of(Text(text)) if text.startswith("%") else Index(constant=int(text))
 
 
 def index_of(name: str) -> Index:
-    """A variable of type `index`."""
+    """Returns a register as a symbolic index."""
     return Index.of(Text(name))
 
 
 def constant_index(number: int) -> IRValue:
-    """A number of type `index` as an operand."""
+    """Returns an index constant as an LLVM operand."""
     return integer(I64, number)
 
 
 def held_type(op: Operation, element: Attribute) -> Type:
-    """The type of an element in memory. Raises `DiagnosticError` where there is none."""
+    """Returns the LLVM type of an element in memory. Raises `DiagnosticError` if there is none."""
     return type_of(MEMORY[memory_name(op, element)])

@@ -1,11 +1,11 @@
-"""LLVM in a process of its own: what it cannot compile ends that process, and not the caller's.
+"""Runs LLVM in a subprocess, so that a fatal error in LLVM doesn't end the caller.
 
-LLVM checks names of processors and features, and most of what code asks of them, by ending the process. No list says
-beforehand what it has instructions for: with features taken away, that depends on the code. So all code for a machine
-that somebody has named is compiled here.
+LLVM ends the process for an unknown CPU or feature, and for most code that it can't select instructions for. This
+can't be checked in advance: with features disabled, it depends on the code. So all code for an explicitly named
+machine is compiled here.
 """
 
-# llvmlite has no types that a checker could read.
+# llvmlite has no type annotations.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import json
@@ -25,7 +25,7 @@ define double @f(double %x) {
   ret double %y
 }
 """
-"""What is compiled to see whether there is such a machine."""
+"""A module that is compiled to check that LLVM supports a machine."""
 
 _PROGRAM = """
 import json, sys
@@ -35,31 +35,31 @@ main(*sys.argv[1:])
 """
 
 _REASON = re.compile(r"LLVM ERROR: .*|error: .*|\w+Error: .*|Assertion .*|.*(?=\nUNREACHABLE)")
-"""What says why, in what LLVM and Python say where they end."""
+"""Matches the reason in the output of a failed LLVM or Python process."""
 
 
 @cache
 def _initialize() -> None:
-    """Every target that LLVM was built with: one of them is not this machine's."""
+    """Initializes all targets of LLVM, not only that of the host."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
 
 
 def target_of(triple: str) -> Any:
-    """LLVM's target. Raises `RuntimeError` where it has none."""
+    """Returns LLVM's target for a triple. Raises `RuntimeError` if there is none."""
     _initialize()
     return llvm.Target.from_triple(triple)
 
 
 def machine_of(triple: str, cpu: str, features: str) -> Any:
-    """LLVM's machine. Raises `RuntimeError` for a triple that it has no target for; other names may end the process."""
+    """Returns LLVM's target machine. Raises `RuntimeError` for an unknown triple; other names may end the process."""
     return target_of(triple).create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default")
 
 
 def main(*machine: str) -> None:
-    """Compile the module on standard input, and write the object to standard output.
+    """Compiles the module on standard input, and writes the object to standard output.
 
-    Its sections are read once: for some triples LLVM writes what it ends the process for when it reads it.
+    It reads the object's sections once: for some triples, LLVM writes objects that make it abort when it reads them.
     """
     data = compiled(sys.stdin.read(), machine_of(*machine))
     for section in llvm.ObjectFileRef.from_data(data).sections():
@@ -68,15 +68,15 @@ def main(*machine: str) -> None:
 
 
 def compiled_aside(text: str, triple: str, cpu: str, features: str) -> tuple[bytes | None, str]:
-    """The object of a module, `None` where LLVM makes none, and what it has said."""
-    # -P: no file of the working directory is a module of its.
+    """Returns the object of a module (`None` if LLVM failed), and the text that LLVM printed."""
+    # -P: don't import modules from the working directory.
     command = [sys.executable, "-P", "-c", _PROGRAM, json.dumps(sys.path), triple, cpu, features]
     done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
     return None if done.returncode else done.stdout, done.stderr.decode(errors="replace")
 
 
 def reason_in(said: str) -> str:
-    """The part of what LLVM has said that tells why it has ended, cut off where it is long."""
+    """Returns the reason of a failure from LLVM's output, at most 200 characters."""
     found = _REASON.search(said)
     lines = [line for line in said.splitlines() if line.strip()]
     return " ".join((found[0] if found else lines[-1] if lines else "it ends without a word").split())[:200]

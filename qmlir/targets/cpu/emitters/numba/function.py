@@ -1,7 +1,7 @@
-"""Writing one function: statements, variables and memory. What operations become is said by the tables beside it.
+"""Emits one Python function for numba: statements, variables and memory. The tables of `families` emit operations.
 
-A value that is used once, in the block that makes it, is written where it is used; every other one gets a variable,
-named as in the module where the module has a name for it.
+A value with a single use in its own block is inlined into that use. Every other value gets a variable, named as in the
+module if it has a name there.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -15,14 +15,14 @@ from qmlir.targets.cpu.emitters.writing import INDENT, WIDTH, LoopsWriter
 from qmlir.targets.cpu.isa.base import InstructionSet
 
 BY_HAND = "by_hand_"
-"""What the names of functions that people wrote begin with in the emitted code."""
+"""The prefix, in emitted code, of the names of custom kernels."""
 
 
 EmitOperation = Callable[["FunctionWriter", Operation], None]
 
 
 class FunctionWriter(LoopsWriter):
-    """The statements of one function, and what its values are called."""
+    """Emits the statements of one function and maps its values to expressions."""
 
     def __init__(self, emissions: Mapping[type[Operation], EmitOperation], tables: "Tables", names: Names) -> None:
         super().__init__(emissions, names)
@@ -32,7 +32,7 @@ class FunctionWriter(LoopsWriter):
     # --- Statements ---------------------------------------------------------------------------------------------------
 
     def line(self, text: str) -> None:
-        """Write a statement."""
+        """Writes a statement at the current indentation."""
         self.lines.append(f"{INDENT * self.depth}{text}")
 
     def declare_index(self, name: str, value: Index) -> None:
@@ -40,7 +40,7 @@ class FunctionWriter(LoopsWriter):
 
     @contextmanager
     def indented(self) -> Generator[None]:
-        """Write the body of a statement; an empty one is `pass`."""
+        """Indents the body of a statement; writes `pass` if it is empty."""
         self.depth += 1
         count = len(self.lines)
         yield
@@ -49,29 +49,29 @@ class FunctionWriter(LoopsWriter):
         self.depth -= 1
 
     def use(self, *names: str) -> None:
-        """Import operations of the runtime."""
+        """Imports operations of the runtime into the emitted module."""
         self.tables.imported.update(names)
 
     def call(self, name: str, *operands: Text | Index | int | str) -> Text:
-        """The call of an operation of the runtime."""
+        """Returns the call of a runtime operation, and imports it."""
         self.use(name)
         return self.called(name, *operands)
 
     def called(self, name: str, *operands: Text | Index | int | str) -> Text:
-        """The call of something that the emitted module has under this name."""
+        """Returns the call of a function that the emitted module already contains."""
         reads = reads_of(each for each in operands if isinstance(each, Text | Index))
         return Text(f"{name}({', '.join(map(str, operands))})", reads)
 
     # --- Values -------------------------------------------------------------------------------------------------------
 
     def variable(self, value: SSAValue, otherwise: str = "v") -> str:
-        """A new variable for a value."""
+        """Creates a variable for a value and returns its name."""
         name = self.names.new(self.hint(value, otherwise))
         self.values[value] = Index.of(name_text(name)) if isinstance(value.type, IndexType) else name_text(name)
         return name
 
     def define(self, value: SSAValue, text: Text | Index, *, pure: bool = True) -> None:
-        """Let `text` be `value`: in place where it is used once in this block, by a variable otherwise."""
+        """Binds `value` to `text`: inline if it has a single use in this block, as a variable otherwise."""
         if not value.uses:
             if not pure:
                 self.line(str(text))
@@ -87,7 +87,7 @@ class FunctionWriter(LoopsWriter):
         self.line(f"{self.variable(value)} = {expression}")
 
     def assign(self, targets: Sequence[str], values: Sequence[Text]) -> None:
-        """Assign all at once: what is read is what was before."""
+        """Assigns all targets in parallel: values are read before any target changes."""
         pairs = [(target, value) for target, value in zip(targets, values, strict=True) if value.text != target]
         pending: list[tuple[str, str]] = []
         for place, (target, value) in enumerate(pairs):
@@ -103,21 +103,21 @@ class FunctionWriter(LoopsWriter):
 
 
 class Tables:
-    """What the functions of a module share: what they import, and arrays of constant lanes."""
+    """State shared by the functions of a module: imports, custom kernels, and arrays of constant lanes."""
 
     def __init__(self, isa: InstructionSet) -> None:
         self.isa = isa
-        """What the module is emitted for."""
+        """The instruction set of the module."""
 
         self.instructions: set[str] = set()
-        """Those of its instructions that are named in the emitted module."""
+        """The instructions that the emitted module names."""
 
         self.imported: set[str] = set()
         self.lanes: dict[tuple[str, str], str] = {}
         self.functions: dict[str, str] = {}
-        """`module:function` of what people wrote, to its name here."""
+        """The emitted name of each custom kernel, by its `module:function`."""
 
     def function(self, row: str) -> str:
-        """The name of the function of a custom kernel, which is imported from its module."""
+        """Returns the emitted name of a custom kernel, which is imported from its module."""
         name = f"{BY_HAND}{len(self.functions)}_{row.partition(':')[2]}"
         return self.functions.setdefault(row, name)

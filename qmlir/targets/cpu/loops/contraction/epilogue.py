@@ -1,4 +1,4 @@
-"""The epilogue of a contraction: its region on registers or scalars, and the steps that registers save or share."""
+"""Emits the epilogue of a contraction on vector registers or scalars."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,36 +20,37 @@ from qmlir.targets.cpu.loops.contraction.geometry import Geometry, OperandReadin
 from qmlir.targets.cpu.loops.contraction.vector_lowerings import form_of, has_form, is_held, is_scalar, written_on
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place
 
-# Steps of an epilogue that registers save: sums that begin with the bias, and results that leave by a saturation.
+# Epilogue steps that vector code can avoid: adding the bias (sums start with it) and the saturation at the end
+# (a saturating narrowing replaces it).
 
 
 @dataclass(frozen=True)
 class Start:
-    """What sums may begin with, instead of 0."""
+    """A bias that accumulators can start with instead of 0."""
 
     operand: int
-    """The epilogue operand, an integer for each channel."""
+    """The index of the epilogue operand: one integer per channel."""
 
     total: SSAValue
-    """The addition of the body that this makes superfluous: addition of integers modulo 2^N has no order."""
+    """The addition in the body that becomes superfluous: integer addition modulo 2^N is associative."""
 
     addend: SSAValue
-    """What it is added to: the sum, or the sum where it is shifted."""
+    """The value that the bias is added to: the sum, or the shifted sum."""
 
     def known(self, register: SSAValue) -> dict[SSAValue, SSAValue]:
-        """The values of the body that a register of sums is."""
+        """Returns the values of the body that equal an accumulator register that started with the bias."""
         return {self.total: register, self.addend: register}
 
 
 def _shifted(sums: SSAValue, spare: int) -> SSAValue | None:
-    """What a body makes of the sum, where it takes it `2^spare` times as large."""
+    """Returns the result of `sums << spare` if that shift is the only use of `sums`, else `None`."""
     shift = sums.get_user_of_unique_use()
     is_shift = isinstance(shift, arith.ShLIOp) and shift.lhs is sums and known_integer(shift.rhs) == spare
     return shift.results[0] if shift is not None and is_shift else None
 
 
 def start_of(block: Block, spare: int = 0) -> Start | None:
-    """The epilogue operand that is added to the sum, `2^spare` times as large, before anything else happens to it."""
+    """Returns the operand that the body adds to the sum (times `2^spare`) before any other use; `None` if none."""
     sums = _shifted(block.args[0], spare) if spare else block.args[0]
     if sums is None:
         return None
@@ -64,22 +65,22 @@ def start_of(block: Block, spare: int = 0) -> Start | None:
 
 @dataclass(frozen=True)
 class Saturation:
-    """The end of an epilogue: a conversion to a narrower integer of what lies inside its range, and what follows."""
+    """The end of an epilogue: a clamp and truncation to a narrower integer, and the elementwise operations after it."""
 
     value: SSAValue
-    """What is saturated."""
+    """The value before the clamp."""
 
     narrowed: SSAValue
-    """What the body calls the saturated number."""
+    """The result of the truncation."""
 
     tail: Sequence[Operation]
-    """What is made of that alone, and of constants: a table is looked up for as many bytes as a register has."""
+    """Operations on `narrowed` and constants only. A table lookup among them handles a full register of bytes."""
 
     result: SSAValue
-    """What the body yields."""
+    """The value that the body yields."""
 
     def write(self, emit: VectorEmitter, registers: Sequence[SSAValue]) -> SSAValue:
-        """The results of registers, one behind the other."""
+        """Returns one vector with the concatenated results of `registers`."""
         values = {self.narrowed: emit.insert(NarrowOp(registers, self.narrowed.type))}
         together = emit.with_lanes(emit.lanes * len(registers))
         for op in self.tail:
@@ -91,7 +92,7 @@ _EXTREMES = (arith.MaxSIOp, arith.MinSIOp)
 
 
 def saturation_of(block: Block) -> Saturation | None:
-    """The saturation that the body of an epilogue ends with, but for what is computed of its result alone."""
+    """Returns the saturation at the end of an epilogue body; operations that use only its result may follow it."""
     last = block.last_op
     if not isinstance(last, YieldOp):
         return None
@@ -103,7 +104,7 @@ def saturation_of(block: Block) -> Saturation | None:
 
 
 def _tail(block: Block, start: SSAValue, end: SSAValue) -> Sequence[Operation] | None:
-    """The operations from one value of a body to the one that it yields, of the same type, if nothing else comes in."""
+    """Returns the operations from `start` to the yielded `end` if they depend on nothing else and keep the type."""
     wanted, found = {end} - {start}, list[Operation]()
     for op in reversed(list(block.ops)):
         if not wanted & set(op.results):
@@ -119,7 +120,7 @@ def _tail(block: Block, start: SSAValue, end: SSAValue) -> Sequence[Operation] |
 
 
 def saturated_by(truncated: arith.TruncIOp) -> SSAValue | None:
-    """What a truncation takes that was brought into the range of its result."""
+    """Returns the value before the clamp to the 8-bit or 16-bit result range of `truncated`; `None` without a clamp."""
     value, element = truncated.input, truncated.result.type
     if isinstance(value.type, AnyFloat) or bits_of(element) not in (8, 16):
         return None
@@ -132,23 +133,23 @@ def saturated_by(truncated: arith.TruncIOp) -> SSAValue | None:
     return None if wanted else value
 
 
-# The part of an epilogue that several registers of sums share: what is narrow, around tables of 256 bytes.
+# Epilogue operations that several accumulator registers share: narrow values around 256-byte tables.
 #
-# Sums of 32 bits fill a register with a quarter of the bytes that it holds. A table in registers is looked up for as
-# many bytes as there are, so what is computed of saturated numbers around it stands once for all registers of a row.
+# A register of 32-bit sums holds a quarter of the elements of a register of bytes. A table lookup handles a full
+# register of bytes, so narrow values around a lookup are computed once for up to four accumulators.
 
 _NARROW = 16
-"""The bits up to which numbers are computed together: those of a place in a table that was split."""
+"""The widest values, in bits, that accumulators share: indices into a table that was split have 16 bits."""
 
 
 def _is_narrow(value: SSAValue) -> bool:
     if isinstance(value.type, AnyFloat | MemRefType):
         return False
-    return isinstance(value.type, IndexType) or bits_of(value.type) <= _NARROW  # of a place a byte is left
+    return isinstance(value.type, IndexType) or bits_of(value.type) <= _NARROW  # an index into a table fits a byte
 
 
 def _operands(op: Operation, block: Block) -> list[SSAValue]:
-    """What an operation of a body takes that is not the same everywhere."""
+    """Returns the operands of `op` that vary by element: values of the body other than constants."""
     return [each for each in op.operands if is_inside(each, block) and not isinstance(each.owner, arith.ConstantOp)]
 
 
@@ -163,22 +164,22 @@ def _looks_up(op: Operation) -> bool:
 
 @dataclass(frozen=True)
 class JointEpilogue:
-    """What is computed for all registers of a row at once."""
+    """The values of an epilogue body that are computed once for several accumulators of a row."""
 
     narrowed: Mapping[SSAValue, SSAValue]
-    """Saturated numbers, and what each is before that: here registers come together."""
+    """Each saturated value with its value before the clamp. Accumulators are joined here."""
 
     values: frozenset[SSAValue]
-    """These, elements of narrow operands, and what is made of them alone."""
+    """All shared values: the keys of `narrowed`, narrow epilogue operands, and values computed only from these."""
 
     look_ups: frozenset[Operation]
-    """What reads tables of bytes."""
+    """The lookups in tables of bytes."""
 
     @classmethod
     def of(cls, block: Block, readable: Sequence[BlockArgument]) -> "JointEpilogue | None":
-        """What the operations around the tables of a body share, `None` where it looks up none of 256 bytes.
+        """Returns the shared part of an epilogue body, or `None` if the body has no lookup in a 256-byte table.
 
-        `readable` are the arguments whose elements lie beside each other in memory.
+        `readable` are the block arguments whose elements are contiguous in memory.
         """
         narrowed: dict[SSAValue, SSAValue] = {}
         sources: dict[SSAValue, list[SSAValue]] = {each: [] for each in readable if _is_narrow(each)}
@@ -209,28 +210,28 @@ class JointEpilogue:
 
 @dataclass(frozen=True)
 class Registers:
-    """Writes what the body of an epilogue makes of some registers of a row, each value once it is asked for."""
+    """Emits an epilogue body for some accumulators of a row; each value is emitted on first use."""
 
     emit: VectorEmitter
     block: Block
     together: JointEpilogue
     known: Sequence[dict[SSAValue, SSAValue]]
-    """The values of each register that are there."""
+    """For each accumulator, the values of the body that have been emitted."""
 
     read: Callable[[BlockArgument, int, int], SSAValue]
-    """The elements of an argument from a register on, as many as so many registers have lanes."""
+    """Reads elements of an epilogue operand: `read(argument, first register, number of registers)`."""
 
     _shared: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     def results(self) -> list[SSAValue]:
-        """What the body yields: one vector for all registers where they share it, otherwise one for each."""
+        """Returns the yielded values: one wide vector if it is a shared value, otherwise one vector per accumulator."""
         (result,) = _yielded(self.block)
         if result in self.together.values:
             return [self.all(result)]
         return [self.one(result, place) for place in range(len(self.known))]
 
     def all(self, value: SSAValue) -> SSAValue:
-        """A value that all registers share, their lanes one behind the other."""
+        """Returns a shared value as one vector with the concatenated lanes of all accumulators."""
         if value not in self._shared:
             self._shared[value] = self._written(value)
         return self._shared[value]
@@ -245,7 +246,7 @@ class Registers:
         return self._write(self.emit.with_lanes(self.emit.lanes * len(self.known)), value.owner, self.all)
 
     def one(self, value: SSAValue, place: int) -> SSAValue:
-        """A value of one register."""
+        """Returns a value for the accumulator at index `place`."""
         known = self.known[place]
         if value not in known:
             if value in self.together.values:
@@ -269,16 +270,14 @@ class Registers:
         return emit.splat(result) if scalar_of(result.type) == result.type else result
 
 
-# The epilogue of a contraction: its region on whole registers, or on scalars where an operation has no vector form.
-#
-# Both write the same operations on each element, so that every bit is the same.
+# The vector and scalar epilogues emit the same operations for each element, so their results are bit-identical.
 
 _JOINED = 4
-"""Registers of sums that become one of bytes: as wide as one of them."""
+"""The number of 32-bit accumulators whose results fill one register of bytes."""
 
 
 def _is_of_channels(reading: OperandReading, rank: int) -> bool:
-    """Whether the lanes of a vector of channels lie beside each other in memory."""
+    """Returns true if the elements of consecutive channels are contiguous in memory."""
     if not reading.map_.results:
         return False
     *leading, last = reading.map_.results
@@ -287,7 +286,7 @@ def _is_of_channels(reading: OperandReading, rank: int) -> bool:
 
 
 def _last_of(rank: int) -> AffineMap:
-    """From the dimensions of the result to the channel."""
+    """Returns the map from the dimensions of the result to its channel, the last one."""
     return AffineMap(rank, 0, (AffineDimExpr(rank - 1),))
 
 
@@ -296,7 +295,7 @@ def _is_of_positions(reading: OperandReading, rank: int) -> bool:
 
 
 def is_vector_work(op: EpilogueOp, geometry: Geometry) -> bool:
-    """Whether the whole epilogue works on registers."""
+    """Returns true if the whole epilogue can be emitted on vector registers."""
     rank = len(geometry.positions) + 1
     elements = (shaped(geometry.y)[1], *(shaped(reading.memory)[1] for reading in geometry.readings))
     return (
@@ -311,7 +310,7 @@ def write_body(
     emit: Emitter, block: Block, arguments: Sequence[SSAValue], values: dict[SSAValue, SSAValue],
     last: SSAValue | None = None,
 ) -> SSAValue:  # fmt: skip
-    """Write the operations of an epilogue on `arguments`; what it yields, or the value `last` in it."""
+    """Emits the operations of an epilogue on `arguments`; returns the yielded value, or that of `last` if given."""
     values = {**values, **dict(zip(block.args, arguments, strict=True))}
     for op in block.ops:
         if last is not None and last in values:
@@ -332,9 +331,10 @@ def write_body(
 
 
 def _groups(count: int, valid: int, lanes: int, most: int) -> Iterator[tuple[int, int, int | None]]:
-    """Whole registers by powers of two up to `most`, others alone: the first, how many, lanes of one that is not whole.
+    """Yields groups of registers: the first register, their number, and the lanes of a partial register.
 
-    `valid` lanes of all `count` registers are there.
+    Full registers form groups of a power of two, up to `most`, with `None` as their lanes. A partial register is a
+    group by itself. `valid` lanes of all `count` registers hold elements.
     """
     first, whole = 0, valid // lanes
     while first < count:
@@ -346,10 +346,10 @@ def _groups(count: int, valid: int, lanes: int, most: int) -> Iterator[tuple[int
 
 
 class Epilogue:
-    """Writes what becomes of the sums of a tile."""
+    """Emits the epilogue of a tile of sums and stores the results."""
 
     def __init__(self, op: EpilogueOp, geometry: Geometry, *, is_started: bool = False, spare: int = 0):
-        """`is_started`: the sums that come begin with `initial`, where the body takes them `2^spare` times as large."""
+        """If `is_started`, the sums begin with `initial`; the body shifts them left by `spare`."""
         self.op = op
         self.geometry = geometry
         self.is_vector_work = is_vector_work(op, geometry)
@@ -362,7 +362,7 @@ class Epilogue:
         self.together = self._together() if self.is_vector_work else None
 
     def _together(self) -> JointEpilogue | None:
-        """What the registers of a row share beside a saturation at the end, and what follows that."""
+        """Returns the values that registers of a row share; `None` if the tail of the saturation covers all lookups."""
         arguments = zip(self.op.body.block.args[1:], self.geometry.readings, strict=True)
         readable = [argument for argument, reading in arguments if _is_of_channels(reading, self.rank)]
         found = JointEpilogue.of(self.op.body.block, readable)
@@ -370,7 +370,7 @@ class Epilogue:
         return None if found is None or found.look_ups <= behind else found
 
     def initial(self, emit: VectorEmitter, channel: Index, valid: int) -> list[SSAValue]:
-        """What the sums of a block of channels begin with: 0, or what would be added to them."""
+        """Returns the initial accumulators of a block of channels: 0, or the bias."""
         lanes = emit.lanes
         count = -(-valid // lanes)
         if self.start is None:
@@ -388,7 +388,7 @@ class Epilogue:
         self, emit: VectorEmitter, sums: Sequence[Sequence[SSAValue]], positions: Sequence[Index], channel: Index,
         valid: int,
     ) -> None:  # fmt: skip
-        """Store the tile whose first element lies at `positions` and `channel`; `valid` of its channels are there."""
+        """Stores the tile whose first element is at `positions` and `channel`; `valid` of its channels exist."""
         if self.is_vector_work:
             self._write_vectors(emit, sums, positions, channel, valid)
         else:
@@ -414,7 +414,7 @@ class Epilogue:
         self, emit: VectorEmitter, together: JointEpilogue, registers: Sequence[SSAValue], place: Sequence[Index],
         channel: Index, valid: int, shared: dict[tuple[int, ...], SSAValue],
     ) -> None:  # fmt: skip
-        """Store what becomes of the registers of a row, what they share computed once for several of them."""
+        """Stores the results of a row of accumulators; shared values are computed once for several of them."""
         lanes, block = emit.lanes, self.op.body.block
         total = block.args[0] if self.start is None else self.start.total
         for first, count, rest in _groups(len(registers), valid, lanes, _JOINED):
@@ -437,7 +437,7 @@ class Epilogue:
         self, emit: VectorEmitter, register: SSAValue, vector: int, dims: Sequence[Index], valid: int,
         shared: dict[tuple[int, ...], SSAValue],
     ) -> SSAValue:  # fmt: skip
-        """What becomes of one register, but for the saturation at the end."""
+        """Returns the result of one accumulator, without the saturation at the end."""
         block, lanes = self.op.body.block, emit.lanes
         count = valid - vector * lanes if valid < (vector + 1) * lanes else None
         known = {} if self.start is None else self.start.known(register)
@@ -453,7 +453,7 @@ class Epilogue:
     def _store(
         self, emit: VectorEmitter, registers: Sequence[SSAValue], place: Sequence[Index], channel: Index, valid: int
     ) -> None:
-        """Write the registers of a row; whole ones that are saturated go together, by powers of two."""
+        """Stores the registers of a row; full registers are saturated together, in groups of a power of two."""
         most = 1 if self.saturation is None else _JOINED
         for first, count, rest in _groups(len(registers), valid, emit.lanes, most):
             group = registers[first : first + count]
@@ -464,7 +464,7 @@ class Epilogue:
         self, emit: VectorEmitter, index: int, dims: Sequence[Index], count: int | None,
         shared: dict[tuple[int, ...], SSAValue], vector: int,
     ) -> SSAValue:  # fmt: skip
-        """An epilogue operand of one register; those of the channels alone are read once for all rows."""
+        """Reads an epilogue operand for one register; operands indexed only by channel are read once for all rows."""
         reading = self.geometry.readings[index]
         used = reading.map_.used_dims()
         is_of_channels = bool(used) and not _is_of_positions(reading, self.rank)
@@ -486,7 +486,7 @@ class Epilogue:
     ) -> None:  # fmt: skip
         width = emit.lanes * len(sums[0])
         type_ = MemRefType(self.op.accumulator_type, [len(sums), width])
-        # Inside the loops: threads that divide one of them have scratch of their own.
+        # Allocate inside the loops, so that threads that divide a loop have separate scratch memory.
         scratch = emit.builder.insert(memref.AllocaOp.get(self.op.accumulator_type, shape=[len(sums), width])).memref
         assert scratch.type == type_
         for row, registers in enumerate(sums):
@@ -511,7 +511,7 @@ def write_element(
     total: SSAValue,
     dims: Sequence[Index],
 ) -> None:
-    """Write the epilogue of the element of `y` at `dims`."""
+    """Emits the epilogue of the element of `y` at index `dims`."""
     ranges = shaped(y)[0]
     elements = [
         emit.load(reading.memory, emit_place(emit, reading.map_, dims, ranges)) if argument.uses else total
@@ -526,7 +526,7 @@ def for_each(
     write: Callable[[Emitter, Sequence[Index]], None],
     place: Sequence[Index] = (),
 ) -> None:
-    """Loops over `sizes`, the last one innermost, around what `write` writes for a place."""
+    """Emits loops over `sizes`, the last one innermost; `write` emits the body for an index."""
     if not sizes:
         write(emit, place)
         return

@@ -1,10 +1,10 @@
-"""Where the elements of a packed contraction lie: positions, windows, blocks of channels, and places in memory.
+"""The memory layout of a packed contraction: positions, windows, blocks of channels, and offsets in memory.
 
-Products of matrices and convolutions are alike here: a position of the result is one of `x` times a stride, and each
-tap moves it. Where `x`, the result and what the epilogue reads have their positions without gaps and no window, all
-positions that share a matrix of weights become one axis.
+Matmuls and convolutions are handled alike: a position of the result, times a stride, is a position of `x`, and each tap
+moves it. If there is no window, and `x`, the result and the epilogue operands are contiguous along their positions, all
+positions that share a weight matrix are joined to one axis.
 
-`Operand` says how elements of `x` become numbers of the sum.
+`Operand` describes how elements of `x` are converted to terms of the sum.
 """
 
 import math
@@ -36,7 +36,7 @@ def _strides(value: SSAValue) -> tuple[int | None, ...]:
 
 
 def without_gaps(value: SSAValue, first: int, last: int) -> bool:
-    """Whether the axes from `first` to `last` lie in memory as one."""
+    """Returns true if the axes from `first` to `last` can be collapsed to one."""
     shape, strides = shaped(value)[0], _strides(value)
     axes = [axis for axis in range(first, last + 1) if shape[axis] != 1]
     steps = [(strides[outer], strides[inner], shape[inner]) for outer, inner in pairwise(axes)]
@@ -48,7 +48,7 @@ Place = Sequence[Index]
 
 @dataclass(frozen=True)
 class Operand:
-    """The memory of `x`, and how its elements become numbers of the sum."""
+    """The memory of `x`, and how its elements are converted to terms of the sum."""
 
     memory: SSAValue
     is_unsigned: bool
@@ -56,12 +56,12 @@ class Operand:
 
     @property
     def element(self) -> Attribute:
-        """The type of an element in memory."""
+        """The element type in memory."""
         return cast(MemRefType[Attribute], self.memory.type).get_element_type()
 
 
 def load(emit: Emitter, memory: SSAValue, place: Place, lanes: int, count: int | None = None) -> SSAValue:
-    """Consecutive elements, or the first `count` of them and zeros."""
+    """Loads `lanes` consecutive elements, or the first `count` of them followed by zeros."""
     element = cast(MemRefType[Attribute], memory.type).get_element_type()
     indices, type_ = [emit.index(each) for each in place], vector(lanes, element)
     if count is None:
@@ -70,7 +70,7 @@ def load(emit: Emitter, memory: SSAValue, place: Place, lanes: int, count: int |
 
 
 def store(emit: Emitter, value: SSAValue, memory: SSAValue, place: Place, count: int | None = None) -> None:
-    """Write a vector, or the first `count` of its lanes."""
+    """Stores a vector, or the first `count` of its lanes."""
     indices = [emit.index(each) for each in place]
     if count is None:
         emit.builder.insert(StoreOp(value, memory, indices))
@@ -79,7 +79,7 @@ def store(emit: Emitter, value: SSAValue, memory: SSAValue, place: Place, count:
 
 
 def widened(emit: Emitter, value: SSAValue, x: Operand) -> SSAValue:
-    """An element, or elements, in the type of the sum."""
+    """Converts an element, or a vector of elements, to the accumulator type."""
     element = scalar_of(value.type)
     if element == x.accumulator:
         return value
@@ -92,23 +92,23 @@ def widened(emit: Emitter, value: SSAValue, x: Operand) -> SSAValue:
 
 @dataclass(frozen=True)
 class OperandReading:
-    """An epilogue operand: memory, and the place that it has for each dimension of the (joined) result."""
+    """An epilogue operand: its memory, and the map from dimensions of the (joined) result to its indices."""
 
     memory: SSAValue
     map_: AffineMap
 
 
 def readings_of(op: EpilogueOp) -> tuple[OperandReading, ...]:
-    """The operands of an epilogue."""
+    """Returns the operands of an epilogue with their maps."""
     pairs = zip(op.epilogue, op.epilogue_maps, strict=True)
     return tuple(OperandReading(value, attribute.data) for value, attribute in pairs)
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """The sizes and the memory of a contraction, joined where it could be.
+    """The sizes and memory of a contraction, with positions joined if possible.
 
-    `positions` are the dimensions of the result before the channels; `batches` of them choose the weights.
+    `positions` are the dimensions of the result before the channels; the first `batches` of them select the weights.
     """
 
     x: Operand
@@ -128,11 +128,11 @@ class Geometry:
 
     @property
     def tile_axis(self) -> int:
-        """The position that tiles run along."""
+        """The position dimension that tiles extend along."""
         return len(self.positions) - 1
 
     def window_place(self, emit: Emitter, positions: Sequence[Index], taps: Sequence[Index], offset: Index) -> "Window":
-        """Where the window of a position begins, moved by `taps` and by an offset of channels."""
+        """Emits the start of the window at `positions`, moved by `taps` and by an offset in channels."""
         moved = [
             add(emit, times(emit, position, stride), times(emit, tap, dilation))
             for position, stride, tap, dilation in zip(positions, self.strides, taps, self.dilations, strict=True)
@@ -144,35 +144,35 @@ class Geometry:
 
 @dataclass(frozen=True)
 class Window:
-    """A place in `x`; rows of a tile lie `stride` positions behind each other."""
+    """A place in `x`; consecutive rows of a tile are `stride` positions apart."""
 
     geometry: Geometry
     leading: tuple[Index, ...]
     last: Index
 
     def moved(self, emit: Emitter, terms: Index) -> "Window":
-        """The place so many terms further on."""
+        """Returns the place `terms` terms further on."""
         return Window(self.geometry, self.leading, add(emit, self.last, terms))
 
     def row(self, emit: Emitter, row: int) -> list[Index]:
-        """The place of a row of the tile."""
+        """Returns the indices of a row of the tile."""
         return self.column(emit, row * self.geometry.strides[-1])
 
     def column(self, emit: Emitter, column: int) -> list[Index]:
-        """The place so many positions of `x` further on."""
+        """Returns the indices `column` positions of `x` further on."""
         if self.geometry.row is not None:
             return [*self.leading, add(emit, self.last, column * self.geometry.row)]
         return [*self.leading[:-1], add(emit, self.leading[-1], column), self.last]
 
 
 def _join_axes(rank: int, joined: Sequence[int]) -> list[list[int]]:
-    """The axes up to `rank`, neighbours that are joined together."""
+    """Returns the axes up to `rank` in groups, with the axes of `joined` in one group."""
     first, last = joined[0], joined[-1] + 1
     return [*([axis] for axis in range(first)), list(joined), *([axis] for axis in range(last, rank))]
 
 
 def _places_of(reading: OperandReading, joined: Sequence[int]) -> list[int] | None:
-    """Which axes of an epilogue operand run along dimensions that are joined; `None` where these are no one axis."""
+    """Returns the axes of an epilogue operand that run along joined dimensions; `None` if they can't be one axis."""
     dims = [each.position if isinstance(each, AffineDimExpr) else None for each in reading.map_.results]
     used = {dim for each in reading.map_.results for dim in each.used_dims()}
     if used.isdisjoint(joined):
@@ -186,9 +186,9 @@ def _places_of(reading: OperandReading, joined: Sequence[int]) -> list[int] | No
 def _join_positions(
     emit: Emitter, x: SSAValue, y: SSAValue, readings: Sequence[OperandReading], batches: int
 ) -> tuple[SSAValue, SSAValue, tuple[OperandReading, ...]] | None:
-    """`x`, the result and the epilogue operands with one axis for all positions behind so many batches.
+    """Collapses the positions after `batches` leading axes of `x`, the result and the epilogue operands to one axis.
 
-    `None` where that is not possible.
+    Returns `None` if that is not possible.
     """
     rank = len(shaped(y)[0])
     joined = range(batches, rank - 1)
@@ -210,9 +210,9 @@ def _join_positions(
 
 
 def geometry_of(op: PackedOp, emit: Emitter) -> Geometry:
-    """The geometry of a contraction with packed weights; views are written where `emit` stands.
+    """Returns the geometry of a contraction with packed weights; emits views at the insertion point of `emit`.
 
-    Raises `DiagnosticError` where `x` has gaps that the variant cannot read over.
+    Raises `DiagnosticError` if `x` has gaps that the variant can't handle.
     """
     assert op.outs is not None
     variant = op.layout.variant
@@ -239,7 +239,7 @@ def geometry_of(op: PackedOp, emit: Emitter) -> Geometry:
     own_terms = terms // op.group_count if isinstance(op, PackedConvOp) else terms
     is_run_of_taps = not variant.is_lanewise and packed[-2] > -(-own_terms // (variant.group * variant.parts))
     if without_gaps(x, leading - 1, leading) and innermost_is_dense(x):
-        # Positions and terms as one axis: runs of terms go on through the taps beside each other.
+        # Collapse positions and terms to one axis, so that runs of terms can continue across adjacent taps.
         axes = [[axis] for axis in range(leading - 1)]
         x, row = collapse_axes(emit, x, [*axes, [leading - 1, leading]]), terms
     elif is_run_of_taps or (variant.reads_neighbours and not innermost_is_dense(x)):
@@ -251,6 +251,6 @@ def geometry_of(op: PackedOp, emit: Emitter) -> Geometry:
 
 
 def innermost_is_dense(value: SSAValue) -> bool:
-    """Whether neighbours along the last axis lie beside each other."""
+    """Returns true if the last axis has stride 1 or size 1."""
     strides = _strides(value)
     return bool(strides) and (strides[-1] == 1 or shaped(value)[0][-1] == 1)

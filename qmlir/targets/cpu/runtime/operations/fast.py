@@ -1,10 +1,10 @@
-"""Private API of numba, all of it: it makes numba compile faster, and runs its code without it.
+"""All uses of numba's private API: for faster compilation, and to run numba's code without importing numba.
 
-Public API does the same work, slower: without `KernelCompiler`, `OperationType` and `MEANINGS` kernels compile to the
-same code. `home`, `cached_object` and `address_of` let code that numba compiled run where numba is not imported.
+Without `KernelCompiler`, `OperationType` and `MEANINGS`, numba's public API compiles kernels to the same code, more
+slowly. `home`, `cached_object` and `address_of` make compiled code usable where numba is not imported.
 """
 
-# numba and llvmlite have no types that a checker could read.
+# numba and llvmlite have no type annotations.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUntypedBaseClass=false, reportUntypedFunctionDecorator=false
 
@@ -27,21 +27,21 @@ from numba.extending import lower_builtin, models, register_model
 # --- Types of operations ----------------------------------------------------------------------------------------------
 
 ResultType = Callable[..., Any]
-"""From the types of the operands to that of the result; `None` where they do not fit."""
+"""A function from operand types to the result type; returns `None` if the operands don't fit."""
 
 _FIRST = {"target": "cpu"}
-"""numba asks what belongs to a target before what belongs to all: `+` of registers before the thirty other meanings."""
+"""Marks a registration for the CPU target, which numba tries before those for all targets (about thirty for `+`)."""
 
 
 class OperationType(types.Function):
-    """The type of an operation: it keeps what its uses have been typed as, and numba types each of them twice."""
+    """The numba type of an operation; caches the signatures of its uses, since numba types each use twice."""
 
     def __init__(self, template: Any) -> None:
         self.known: dict[Any, Any] = {}
         super().__init__(template)
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
-        """The signature of a use, as numba asks for it. Raises numba's `TypingError` where the operands do not fit."""
+        """Returns the signature of a use. Raises numba's `TypingError` if the operands don't fit."""
         if kws:
             return super().get_call_type(context, args, kws)
         found = self.known.get(args)
@@ -50,11 +50,11 @@ class OperationType(types.Function):
         return found
 
 
-register_model(OperationType)(models.OpaqueModel)  # as a function of numba's own, it has no value
+register_model(OperationType)(models.OpaqueModel)  # like numba's own functions, it has no runtime value
 
 
 def register_type(key: Any, name: str, typed: ResultType, kind: Any, *, literal: bool) -> None:
-    """Register how a function, or an operator of Python, is typed. `literal` keeps numbers that are written out."""
+    """Registers the typing of a function or Python operator; `literal` keeps the types of literal numbers."""
 
     def generic(self: Any, operands: tuple[Any, ...], keywords: Any) -> Any:
         result = None if keywords else typed(*operands)
@@ -67,16 +67,18 @@ def register_type(key: Any, name: str, typed: ResultType, kind: Any, *, literal:
 
 
 def register_lowering(key: Any, compute: Callable[..., Any], kinds: tuple[Any, ...]) -> None:
-    """Register how it is lowered for operands of some kinds."""
+    """Registers the lowering of a function or operator for operand types `kinds`."""
     computing: Any = compute
-    computing.__signature__ = inspect.signature(compute)  # numba asks for it anew at every use
+    computing.__signature__ = inspect.signature(compute)  # numba would compute it again at every use
     lower_builtin(key, *kinds)(compute)
 
 
 MEANINGS: dict[Any, dict[type, ResultType]] = types.__dict__.setdefault("qmlir_operators", {})
-"""What each operator means on registers of a class, for all programs of the process: each has its own copy of this
-file, and registers of its own. numba asks all meanings of an operator in turn, and would ask those of a hundred
-programs for each `+` of the next one."""
+"""The typing of each operator by register class, shared by all programs of the process.
+
+Each program has its own copy of this file and its own register classes. numba tries all typings of an operator in
+turn, so with one registration per program, each `+` would try those of all programs.
+"""
 
 
 # --- Compiling a kernel -----------------------------------------------------------------------------------------------
@@ -86,18 +88,18 @@ _PASSES: tuple[tuple[Any, str], ...] = (
     (NativeLowering, "machine code"),
     (NoPythonBackend, "the result"),
 )
-"""Passes, each with what it makes.
+"""The compiler passes, each with the name of its result.
 
-Without `ReconstructSSA` variables are memory, which LLVM makes registers. Without `IRProcessing` and `IRLegalization`
-nothing says where variables end, which only counts references, and numbers have none.
+Without `ReconstructSSA`, variables stay in memory, which LLVM promotes to registers. `IRProcessing` and
+`IRLegalization` compute variable lifetimes, which only matter for reference counts; numbers have none.
 """
 
 
 class EmittedCode(Interpreter):
-    """Reads the bytecode of emitted code, which has no `with`, no `try` and no dictionaries."""
+    """Interprets the bytecode of emitted code, which contains no `with`, `try` or dictionaries."""
 
     def post_process(self, peepholes: Any, func_ir: Any) -> Any:
-        """Lists become tuples. What numba looks for beside them, in every statement, is not there."""
+        """Converts lists to tuples; skips numba's other rewrites, which emitted code never needs."""
         return peep_hole_list_to_tuple(func_ir)
 
 
@@ -105,12 +107,12 @@ class KernelCompiler(CompilerBase):
     """Compiles one emitted function that runs on one thread."""
 
     def compile_extra(self, func: Any) -> Any:
-        """The statements of a function, compiled."""
+        """Compiles a function from its bytecode."""
         identity = FunctionIdentity.from_function(func)
         return self.compile_ir(EmittedCode(identity).interpret(ByteCode(identity)))
 
     def define_pipelines(self) -> list[Any]:
-        """The one pipeline."""
+        """Returns the only pipeline."""
         manager = PassManager("kernel")
         for each, summary in _PASSES:
             manager.add_pass(each, summary)
@@ -119,11 +121,11 @@ class KernelCompiler(CompilerBase):
 
 
 def home(digest: str, register: type) -> str:
-    """The module whose name numba gives the code of a program, known by this name wherever the program lies.
+    """Creates the module that numba names a program's code after, and returns its name, which depends only on the program.
 
-    The name must belong to the program alone: numba names code by it, in its cache too, and one process may load many.
-    The module has the type of registers: the cache pickles it in the signature of a kernel, and a helper has the
-    package under another name.
+    The name must be unique to the program: numba uses it for symbols and in its cache, and one process may load many
+    programs. The module contains the register type, since the cache pickles it in kernel signatures, and a helper
+    process imports the package under another name.
     """
     name = f"qmlir_kernels_{digest}"
     vars(sys.modules.setdefault(name, ModuleType(name)))[register.__qualname__] = register
@@ -133,7 +135,7 @@ def home(digest: str, register: type) -> str:
 
 @contextmanager
 def caches_beside_the_source() -> Generator[None]:
-    """Whatever the user says where numba keeps code: inside the `with` block it is beside the source."""
+    """Lets numba keep its cache next to the source inside the `with` block, even if the user has set another folder."""
     settings: Any = config
     before, settings.CACHE_DIR = settings.CACHE_DIR, ""
     try:
@@ -146,7 +148,7 @@ def caches_beside_the_source() -> Generator[None]:
 
 
 def call_address(target: Any, builder: Any, address: Any, types_: Any, values: Any) -> None:
-    """Write a call of a compiled function of these types at an address, by numba's calling convention."""
+    """Emits a call of the compiled function at an address, with numba's calling convention."""
     convention = target.call_conv
     pointer = builder.inttoptr(address, convention.get_function_type(types.void, types_).as_pointer())
     status, _ = convention.call_function(builder, pointer, types.void, types_, values)
@@ -154,13 +156,13 @@ def call_address(target: Any, builder: Any, address: Any, types_: Any, values: A
 
 
 def address_of(compiled: Any) -> int:
-    """Where the code of a dispatcher with one overload lies."""
+    """Returns the address of the code of a dispatcher with one overload."""
     (overload,) = compiled.overloads.values()
     return overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
 
 
 class CachedObject(NamedTuple):
-    """What numba's cache has of a function."""
+    """The entry of a function in numba's cache: symbol, object file and bitcode."""
 
     symbol: str
     data: bytes
@@ -168,8 +170,7 @@ class CachedObject(NamedTuple):
 
 
 def cached_object(compiled: Any, processor: str, features: str) -> CachedObject | None:
-    """The object of a dispatcher with one overload, out of numba's cache; `None` if it is not there, or not for this
-    CPU."""
+    """Returns the object of a dispatcher with one overload from numba's cache; `None` if missing or for another CPU."""
     (overload,) = compiled.overloads.values()
     cache = compiled._cache
     kept = cache._cache_file.load(cache._index_key(overload.signature, overload.codegen))

@@ -1,6 +1,6 @@
-"""Values of LLVM IR: their types, by the names that elements have in MLIR, and constants as text.
+"""LLVM IR values, their types (by MLIR's element names), and the text of constants.
 
-The short floats f16 and bf16 are held as their bits. `index` is i64.
+f16 and bf16 are represented by their bits, as i16. `index` is i64.
 """
 
 import struct
@@ -19,41 +19,41 @@ _TEXTS = {"f32": "float", "f64": "double", "f16": "i16", "bf16": "i16", "ptr": "
 
 @dataclass(frozen=True)
 class Type:
-    """A scalar (0 lanes) or a vector of elements; made by `type_of`, so that equal ones are one."""
+    """A scalar (0 lanes) or vector type. `type_of` creates it, so that equal types are the same object."""
 
     element: str
     lanes: int
     text: str = field(compare=False)
-    """In LLVM."""
+    """The spelling in LLVM IR."""
 
     bits: int = field(compare=False)
-    """Of an element."""
+    """The width of an element, in bits."""
 
     suffix: str = field(compare=False)
-    """How the names of LLVM's overloaded intrinsics end: `i32`, `v16f32`."""
+    """The suffix of overloaded LLVM intrinsics, such as `i32` or `v16f32`."""
 
     @property
     def is_float(self) -> bool:
-        """Whether the elements are floats, those held as their bits among them."""
+        """True if the elements are floats, including f16 and bf16."""
         return self.element in FLOATS
 
     @property
     def is_half(self) -> bool:
-        """Whether the elements are floats that are held as their bits."""
+        """True if the elements are f16 or bf16, which are represented by their bits."""
         return self.element in HALVES
 
     def of(self, element: str) -> "Type":
-        """The type of as many lanes of another element."""
+        """Returns the type with the same number of lanes and another element."""
         return type_of(element, self.lanes)
 
     def scalar(self) -> "Type":
-        """The type of one lane."""
+        """Returns the type of one lane."""
         return type_of(self.element)
 
 
 @cache
 def type_of(element: str, lanes: int = 0) -> Type:
-    """The type of an element by its name in MLIR, or of a vector of so many."""
+    """Returns the type of an element by its MLIR name, or of a vector of `lanes` elements."""
     text = _TEXTS.get(element, element)
     bits = 64 if element == "ptr" else int(element.lstrip("bfi"))
     held = f"i{bits}" if element in HALVES else element
@@ -66,25 +66,25 @@ I1, I8, I32, I64, F32, F64, PTR = (type_of(name) for name in ("i1", "i8", "i32",
 
 
 class IRValue(NamedTuple):
-    """An operand: a constant, or what an instruction gives."""
+    """An operand: a constant, or the result of an instruction."""
 
     type: Type
     text: str
 
     @property
     def typed(self) -> str:
-        """As most instructions name it."""
+        """The operand with its type, as most instructions spell it."""
         return f"{self.type.text} {self.text}"
 
 
 def integer(type_: Type, number: int) -> IRValue:
-    """An integer, or a vector of the same one."""
+    """Returns an integer constant, or a splat of it."""
     text = ("true" if number & 1 else "false") if type_.bits == 1 else str(number)
     return IRValue(type_, f"splat ({type_.scalar().text} {text})" if type_.lanes else text)
 
 
 def numbers(type_: Type, lanes: Iterable[int]) -> IRValue:
-    """Return a vector of integers, lane by lane."""
+    """Returns a constant vector of the integers `lanes`."""
     scalar = type_.scalar().text
     return IRValue(type_, f"<{', '.join(f'{scalar} {lane}' for lane in lanes)}>")
 
@@ -94,7 +94,7 @@ def _double_text(number: float) -> str:
 
 
 def _of_f32_bits(bits: int) -> str:
-    """A float by its bits: LLVM writes it as the double of the same value; of NaN the payload is kept."""
+    """Returns LLVM's spelling of an f32 by its bits: the double of the same value, with the NaN payload preserved."""
     if bits & 0x7F800000 != 0x7F800000:
         return _double_text(float(np.uint32(bits).view(np.float32)))
     wide = (bits & 0x80000000) << 32 | 0x7FF0000000000000 | (bits & 0x007FFFFF) << 29
@@ -102,7 +102,7 @@ def _of_f32_bits(bits: int) -> str:
 
 
 def lane_texts(element: str, array: npt.NDArray[np.generic]) -> list[str]:
-    """The elements of an array, as constants of LLVM have them."""
+    """Returns the elements of an array as LLVM constants."""
     if element == "i1":
         return ["true" if each else "false" for each in array.astype(bool).tolist()]
     if element == "f32":
@@ -114,7 +114,7 @@ def lane_texts(element: str, array: npt.NDArray[np.generic]) -> list[str]:
 
 
 def constant(type_: Type, array: npt.NDArray[np.generic]) -> IRValue:
-    """A scalar, or the lanes of a vector, of an array of as many elements."""
+    """Returns a constant with the elements of an array: one for a scalar, otherwise one per lane."""
     texts, scalar = lane_texts(type_.element, array), type_.scalar().text
     if not type_.lanes:
         return IRValue(type_, texts[0])
@@ -124,11 +124,11 @@ def constant(type_: Type, array: npt.NDArray[np.generic]) -> IRValue:
 
 
 def number(type_: Type, value: float) -> IRValue:
-    """A float of 32 or 64 bits, or a vector of the same one."""
+    """Returns an f32 or f64 constant, or a splat of it."""
     dtype = np.float32 if type_.element == "f32" else np.float64
     return constant(type_, np.full(type_.lanes or 1, value, dtype))
 
 
 def poison(type_: Type) -> IRValue:
-    """What has no value that anybody asks for."""
+    """Returns a poison value."""
     return IRValue(type_, "poison")
