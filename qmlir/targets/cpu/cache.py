@@ -1,4 +1,4 @@
-"""The disk cache of compiled programs: keys, one private folder for each entry, complete or absent, bounded in size."""
+"""The disk cache of compiled programs: keys, and private, atomic entries of bounded total size."""
 
 import ast
 import atexit
@@ -32,13 +32,13 @@ from qmlir.targets.cpu.runtime.processor import processor_name
 from qmlir.text.data import read_data
 from qmlir.text.files import is_file_name
 
-# Numbers in variables of the environment: one that is none is an error, never a setting that is left out.
+# A malformed number in an environment variable is an error, and is never ignored.
 
 
 def number_in(variable: str, of: str, example: int) -> int | None:
-    """The whole number in `variable`, `None` where nothing is said; `of` says what it counts.
+    """Returns the number in environment variable `variable`; `None` if unset. `of` names its unit.
 
-    Raises `DiagnosticError` for what is not a number from 0 on.
+    Raises `DiagnosticError` if it is not a non-negative integer.
     """
     text = os.environ.get(variable, "").strip()
     if text and not text.isdecimal():
@@ -46,13 +46,12 @@ def number_in(variable: str, of: str, example: int) -> int | None:
     return int(text) if text else None
 
 
-# The key of a compiled program in the cache: all that decides what its code is.
-#
-# That is the module, the compiler's own source and the packages that take part, the processor, and versions.
+# The key of a cache entry covers everything that determines the code: the module, the source of the compiler and of
+# the packages involved, the CPU, and versions of dependencies.
 
 
 def program_key(module: ModuleOp, isa: str, threads: int, tuned: str = "", emitter: str = "numba") -> str:
-    """What the program of a static module is kept under; `tuned` is a digest of the schedules that a search found."""
+    """Returns the cache key of a static module's program; `tuned` is the digest of the tuned schedules."""
     parts = {
         "module": fingerprint(module),
         "code": registry.code_digest(registry.packages()),
@@ -66,9 +65,9 @@ def program_key(module: ModuleOp, isa: str, threads: int, tuned: str = "", emitt
 
 
 def saved_key(card: str, source: str) -> str:
-    """What the machine code is kept under that numba makes here of a saved program, by the digest of its card.
+    """Returns the cache key of the machine code that numba generates here for a saved program; `card` is its card's digest.
 
-    `source` is that of its kernels, which may call functions of packages that are installed here.
+    `source` is the source of its kernels, which may call functions of installed packages.
     """
     imports = (node for node in ast.parse(source).body if isinstance(node, ast.ImportFrom) and not node.level)
     return _digest({"saved": card, "code": registry.sources_digest(map(_package, imports)), **_surroundings()})
@@ -89,37 +88,37 @@ def _digest(parts: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-# The disk cache of compiled programs: one folder an entry, complete or absent, its owner's alone, bounded in size.
+# The disk cache: one folder per entry, complete or absent, private to its owner, bounded in total size.
 #
-# It holds code. So an entry runs only if its folder belongs to the user, no other user may write it, and its
-# manifest has its key and the digest of every file; anything else is built again. The folder of the cache may hold
-# other files. They are never touched: an entry is a folder of the user's own whose manifest has the folder's name as
-# its key, and only the files that the manifest lists are removed. A cache in a link, in a place that is no folder,
-# or in a folder that others may write is not used: entries then last as long as the process. Entries are built aside
-# and moved into place in one step, so that several processes may build the same one. What a killed process left
-# behind is removed after a day. Folder: `QMLIR_CACHE_DIR`, or `qmlir` in the user's cache folder; size:
-# `QMLIR_CACHE_SIZE` in MiB, by default 2048.
+# Entries are executed. So an entry is only loaded if its folder belongs to the user and is not writable by others, and
+# if its manifest has its key and the digest of every file; any other entry is rebuilt. The cache folder may contain
+# other files, which are never touched: an entry is a folder owned by the user whose manifest has the folder's name as
+# its key, and only files listed in the manifest are removed. If the cache is a link, not a folder, or writable by
+# others, it is not used, and entries last as long as the process. An entry is built in a temporary folder and renamed,
+# so that several processes may build the same one. Temporary folders of killed processes are removed after a day. The
+# folder is `QMLIR_CACHE_DIR`, or `qmlir` in the user's cache folder; the size limit is `QMLIR_CACHE_SIZE` in MiB, by
+# default 2048.
 
 MANIFEST = "manifest.json"
 DIRECTORY_VARIABLE = "QMLIR_CACHE_DIR"
 SIZE_VARIABLE = "QMLIR_CACHE_SIZE"
 DEFAULT_MEBIBYTES = 2048
 TUNED = "tuned"
-"""The folder in the cache's own that holds tuned schedules, and no program: it is small, and stays."""
+"""The subfolder of the cache with tuned schedules; it is small, and is never trimmed."""
 
 _BUILDING = re.compile(r"building-\w+")
 _BUILT, _MARK = "entry", "building.json"
-"""In a folder in which an entry is built: the entry, and the file that tells such a folder from any other."""
+"""The names, in a temporary folder, of the entry, and of the file that marks the folder as ours."""
 
 _LEFT_BEHIND = 24 * 60 * 60.0
-"""Seconds after which a folder that is being built counts as abandoned."""
+"""The age in seconds at which a temporary folder counts as abandoned."""
 
 _MOST_PLACES = 8
-"""The names that are tried for an entry, `KEY`, `KEY-1`, …, if something else has the first ones."""
+"""The number of names (`KEY`, `KEY-1`, …) that are tried for an entry if other files have the first ones."""
 
 
 def cache_directory() -> Path:
-    """Where entries are kept."""
+    """Returns the cache folder."""
     given = os.environ.get(DIRECTORY_VARIABLE)
     if given:
         return Path(given)
@@ -128,25 +127,25 @@ def cache_directory() -> Path:
 
 
 def size_limit() -> int:
-    """The bytes that entries may take together. Raises `DiagnosticError` where the variable is not a number."""
+    """Returns the maximum total size of entries, in bytes. Raises `DiagnosticError` if the variable is no number."""
     given = number_in(SIZE_VARIABLE, "MiB", DEFAULT_MEBIBYTES)
     return (DEFAULT_MEBIBYTES if given is None else given) << 20
 
 
 def size_used() -> int:
-    """The bytes of all entries. Raises `OSError` if it can't be read, `RuntimeError` for a user without a home."""
+    """Returns the total size of all entries in bytes. Raises `OSError`, or `RuntimeError` for a user without a home."""
     directory = cache_directory()
     return sum(each.size for each in _entries(directory)) if directory.is_dir() else 0
 
 
 def digest_of(path: Path) -> str:
-    """The SHA-256 of a file."""
+    """Returns the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """The regular files below a folder by their names in a manifest; links are not followed, and no files."""
+    """Returns the regular files of a folder by their manifest names; links are not followed or listed."""
     found: dict[str, Path] = {}
     for parent, _, names in os.walk(folder):
         for path in (Path(parent, name) for name in names):
@@ -160,7 +159,7 @@ def _is_own(found: os.stat_result) -> bool:
 
 
 def is_private(path: Path) -> bool:
-    """Whether `path` is the user's own, no link, and not readable or writable by others. Raises `OSError`."""
+    """Returns true if `path` belongs to the user, is no link, and is inaccessible to others. Raises `OSError`."""
     found = path.lstat()
     if stat.S_ISLNK(found.st_mode):
         return False
@@ -168,15 +167,15 @@ def is_private(path: Path) -> bool:
 
 
 def write_manifest(folder: Path, key: str) -> None:
-    """Write down the key of an entry, and the digest of every file."""
+    """Writes the manifest of an entry: its key, and the digest of every file."""
     digests = {name: digest_of(path) for name, path in sorted(_files(folder).items())}
     (folder / MANIFEST).write_text(json.dumps({"key": key, "files": digests}, indent=1), encoding="utf-8")
 
 
 def _listed(folder: Path) -> dict[str, str] | None:
-    """The digests in the manifest of an entry by file; `None` if `folder` is not an entry of the user's own.
+    """Returns the digests in an entry's manifest, by file; `None` if `folder` is no entry owned by the user.
 
-    The name of the folder and the key of its manifest must agree, and the files must lie inside the folder.
+    The name of the folder must match the key in the manifest, and the files must be inside the folder.
     """
     try:
         found = folder.lstat()
@@ -195,7 +194,7 @@ def _names(key: str) -> list[str]:
 
 
 def is_intact(folder: Path) -> bool:
-    """Whether every file of an entry is there, is what was built for its key, and belongs to the user."""
+    """Returns true if an entry is private and contains exactly the files of its manifest, unmodified."""
     try:
         digests = _listed(folder) if is_private(folder) else None
         if digests is None:
@@ -208,25 +207,25 @@ def is_intact(folder: Path) -> bool:
 
 @dataclass(frozen=True)
 class Entry:
-    """A folder with a compiled program, and whether it was built just now."""
+    """A folder with a compiled program, and whether this call built it."""
 
     folder: Path
     is_new: bool
     is_kept: bool = True
-    """Whether it lies in the cache; otherwise it lasts as long as the process."""
+    """True if it is in the cache; otherwise it lasts as long as the process."""
 
 
 def _remove_tree(folder: Path) -> None:
-    """Remove a folder that this process has made, as far as that can be done."""
+    """Removes a folder that this process created; ignores errors."""
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _remove_entry(folder: Path) -> None:
-    """Remove the files that the manifest of an entry lists, and the folders that are empty then; other files stay."""
+    """Removes the files listed in an entry's manifest, and folders left empty; other files stay."""
     names = _listed(folder)
     if names is not None:
         _remove_files(folder, [*names, MANIFEST])
-        _bytes_of.cache_clear()  # other files may keep the folder there, which is no entry then
+        _bytes_of.cache_clear()  # other files may keep the folder, which then is no entry
 
 
 def _remove_files(folder: Path, names: Iterable[str]) -> None:
@@ -245,14 +244,14 @@ def _remove_files(folder: Path, names: Iterable[str]) -> None:
 
 @cache
 def _bytes_of(folder: Path, _inode: int) -> int | None:
-    """The bytes of an entry, `None` if it is none. They never change, so a process counts them once."""
+    """Returns the size of an entry in bytes; `None` if it is no entry. Entries never change, so the size is cached."""
     digests = _listed(folder)
     return None if digests is None else sum(path.lstat().st_size for path in _files(folder).values())
 
 
 @dataclass(frozen=True, order=True)
 class _Kept:
-    """An entry in the cache: when it was used last, its bytes, its folder."""
+    """An entry in the cache: time of last use, size in bytes, folder."""
 
     used: float
     size: int
@@ -271,7 +270,7 @@ def _entries(directory: Path) -> list[_Kept]:
 
 
 def _trim(directory: Path, kept: Path, limit: int) -> None:
-    """Remove the entries that were used longest ago until the rest has at most `limit` bytes; `kept` stays."""
+    """Removes the least recently used entries until at most `limit` bytes remain; keeps `kept`."""
     for folder in directory.glob("building-*"):
         with suppress(FileNotFoundError):
             if folder.lstat().st_mtime < time.time() - _LEFT_BEHIND:
@@ -287,7 +286,7 @@ def _trim(directory: Path, kept: Path, limit: int) -> None:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove a folder in which an entry was built, if it is one: private, and with the mark."""
+    """Removes an abandoned temporary folder if it is private and has the mark."""
     if _BUILDING.fullmatch(folder.name) and is_private(folder) and stat.S_ISREG((folder / _MARK).lstat().st_mode):
         if not (folder / _BUILT).is_symlink():
             _remove_tree(folder / _BUILT)
@@ -306,10 +305,10 @@ def _building(directory: Path) -> Generator[Path]:
 
 
 def check_directory(directory: Path) -> None:
-    """Make the cache's folder if it is missing. Raises `OSError` if it can't be made, or is not the user's alone.
+    """Creates the cache folder if it is missing. Raises `OSError` if that fails or if the folder is not private.
 
-    Whoever may write into it could exchange an entry between its check and its run. A link may lead to a folder that
-    somebody else has chosen.
+    A user who can write to it could replace an entry between check and execution. A link could lead to a folder that
+    another user has chosen.
     """
     with suppress(FileNotFoundError):
         if stat.S_ISLNK(directory.lstat().st_mode):
@@ -321,10 +320,10 @@ def check_directory(directory: Path) -> None:
 
 
 def _free_place(directory: Path, key: str) -> Path:
-    """The place for a new entry: damaged entries are removed, other files stay. Raises `OSError` if there is none."""
+    """Returns a free path for a new entry; removes damaged entries. Raises `OSError` if other files occupy all names."""
     for name in _names(key):
         place = directory / name
-        if not is_intact(place):  # another process may have been here
+        if not is_intact(place):  # another process may have built it
             _remove_entry(place)
         if not os.path.lexists(place):
             return place
@@ -339,20 +338,20 @@ def _built_in(directory: Path, key: str, build: Callable[[Path], None], limit: i
     with _building(directory) as folder:
         build(folder)
         write_manifest(folder, key)
-        target = _intact(directory, key)  # another process may have been here
+        target = _intact(directory, key)  # another process may have built it
         if target is None:
             target = _free_place(directory, key)
             try:
                 folder.rename(target)
             except OSError:
-                if not is_intact(target):  # another process was faster, or nothing can be moved
+                if not is_intact(target):  # neither built by another process nor movable
                     raise
     _trim(directory, target, limit)
     return Entry(target, is_new=True)
 
 
 def _built_aside(build: Callable[[Path], None]) -> Entry:
-    """An entry that is removed when the process ends."""
+    """Builds an entry that is removed when the process ends."""
     try:
         folder = Path(tempfile.mkdtemp(prefix="qmlir-"))
         atexit.register(_remove_tree, folder)
@@ -363,10 +362,10 @@ def _built_aside(build: Callable[[Path], None]) -> Entry:
 
 
 def entry(key: str, build: Callable[[Path], None], on_trouble: Callable[[str], None]) -> Entry:
-    """The entry of `key`, built by `build(folder)` where it is missing, damaged or not the user's own.
+    """Returns the entry of `key`; calls `build(folder)` if it is missing, damaged or not owned by the user.
 
-    Where the cache cannot be written, `on_trouble` gets the reason, and the entry lasts as long as the process. Raises
-    `DiagnosticError` where nothing can be written anywhere, and for a size of the cache that is not a number.
+    If the cache can't be written, `on_trouble` receives the reason, and the entry lasts as long as the process. Raises
+    `DiagnosticError` if no folder can be written, or if the size limit is not a number.
     """
     limit = size_limit()  # before anything is built
     try:

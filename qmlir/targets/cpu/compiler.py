@@ -1,6 +1,6 @@
-"""From a module to a program that runs: lowering, emission, the disk cache, and one compiled module for each shape.
+"""Compiles modules to runnable programs: lowering, emission, the disk cache, and a specialization per input shape.
 
-What a program computes is what the interpreter computes on the module that it was made of, bit for bit.
+A program computes the same bits as the interpreter does on the module that the program was compiled from.
 """
 
 import compileall
@@ -84,7 +84,7 @@ from qmlir.text.writing import folder_result
 
 @dataclass(frozen=True)
 class MadeFor:
-    """What a program is compiled for, and by what."""
+    """The target of a program: instruction set, threads, code generator, and whether tuned schedules apply."""
 
     isa: str
     threads: int
@@ -95,7 +95,7 @@ class MadeFor:
 def _build(
     module: ModuleOp, made_for: MadeFor, tuned: Tuned, folder: Path, name: str, on_kernel: OnKernel, limit: int
 ) -> None:
-    """Lower a static module, write its package into `folder`, and compile it there in at most `limit` processes."""
+    """Lowers a static module, writes its package to `folder`, and compiles it there in at most `limit` processes."""
     with rare_collection(COLLECTED):
         cpu.write_program(module, made_for.isa, made_for.threads, folder, tuned, made_for.emitter)
         write_runtime_bytecode(folder)
@@ -103,7 +103,7 @@ def _build(
 
 
 _LOADING = RLock()
-"""One thread at a time compiles and loads: packages are entered into `sys.modules` before they are complete."""
+"""Serializes compiling and loading: packages are in `sys.modules` before they are complete."""
 
 
 def _warn(message: str) -> None:
@@ -113,9 +113,9 @@ def _warn(message: str) -> None:
 def compiled_entry(
     module: ModuleOp, made_for: MadeFor, progress: IO[str] | None = None, slow: str = ""
 ) -> tuple[Path, Any]:
-    """The folder of the compiled program of a static module, and the program: from the cache where it is there.
+    """Returns the folder and the program of a static module, from the cache if possible.
 
-    `slow` is a warning if this takes long.
+    `slow` is a warning to emit if this takes long.
     """
     limit = process_limit()  # before anything is built
     isa, threads = made_for.isa, made_for.threads
@@ -136,21 +136,23 @@ def compiled_entry(
 
 
 def _package_of(call: Any) -> str:
-    """The package of a compiled program."""
+    """Returns the name of the package of a compiled program."""
     return type(call).__module__.partition(".")[0]
 
 
 @dataclass(frozen=True)
 class _Made:
-    """A compiled specialization: where it lies, and what is called."""
+    """A compiled specialization: its folder, and the program to call."""
 
     folder: Path
     call: Any
 
 
 def open_port(function: FuncOp, port: Port) -> runtime.ArrayPort:
-    """An input as the runtime checks it before the sizes that are open are known: NaN, which the code of one size
-    refuses where it quantizes, is let through."""
+    """Returns the port that checks an input whose dynamic sizes are not known yet.
+
+    It accepts NaN; the code for a specific size rejects it if the input is quantized.
+    """
     type_ = ranked_tensor(port.type) or unranked_tensor(port.type)
     stored = None if type_ is None else storage_element(type_.get_element_type())
     dtype = None if stored is None else dense_dtype(stored)
@@ -158,7 +160,7 @@ def open_port(function: FuncOp, port: Port) -> runtime.ArrayPort:
         raise op_error(function, f"input '{port.name}' must be a tensor of numbers, but got type {port.type}")
     ranked = ranked_tensor(port.type)
     is_bool = type_.get_element_type() == i1
-    # One stored bit has a sign: it is no Boolean, as a plain i1 is.
+    # A 1-bit stored integer is signed; a plain i1 is a Boolean.
     bits = unfilled_bits(IntegerType(1, Signedness.SIGNED) if stored == i1 and not is_bool else stored)
     sizes = () if ranked is None else ranked.get_shape()
     shape = tuple(runtime.OPEN if size == DYNAMIC_INDEX else size for size in sizes)
@@ -167,30 +169,30 @@ def open_port(function: FuncOp, port: Port) -> runtime.ArrayPort:
 
 
 CALLS = frozenset({"run", "predict", "forward", "infer", "eval"})
-"""What other libraries call to run a model."""
+"""The methods that run a model in other libraries."""
 
 MOST_SPECIALIZATIONS = 128
-"""How many combinations of sizes and parameters a program keeps in memory."""
+"""The maximum number of specializations (combinations of sizes and parameters) in memory."""
 
 
 def module_bytes(module: ModuleOp) -> bytes:
-    """A module with its weights, for what is pickled."""
+    """Serializes a module with its weights, for pickles."""
     return module_text(module, PrintOptions(weights=Weights.INLINE)).encode()
 
 
 def module_of_bytes(data: bytes) -> ModuleOp:
-    """Parse a module that `module_bytes` wrote."""
+    """Parses a module that `module_bytes` wrote."""
     return parse_module(default_environment().new_context(), data.decode())
 
 
 def _again(module: bytes, made_for: MadeFor, function: str, lengths: Lengths | None) -> "Program":
-    """A program that was pickled: out of the cache, or compiled where there is none."""
+    """Restores a pickled program: from the cache if possible, otherwise by compiling it."""
     checked_isa(made_for.isa, made_for.threads)
     return Program(module_of_bytes(module), made_for, function=function, lengths=lengths)
 
 
 class Runs(Readable):
-    """A program: how other libraries run a model is answered with how this one does."""
+    """Base class of programs; its errors tell users of other libraries how to call a program."""
 
     def __getattr__(self, name: str) -> Any:
         hint = "; call it as program(inputs)" if name in CALLS else ""
@@ -198,7 +200,7 @@ class Runs(Readable):
 
     @staticmethod
     def refuse(named: Mapping[str, Any]) -> None:
-        """Raise `InputError` where inputs are given as keywords."""
+        """Raises `InputError` if inputs are passed as keyword arguments."""
         if named:
             raise runtime.InputError(f"inputs must be passed as one dict: program({{{next(iter(named))!r}: …}})")
 
@@ -279,18 +281,18 @@ class Program(Runs):
         return f"program for {self.isa}, {counted(self.threads, 'thread')}\n{signature_text(self.signature)}"
 
     def _is_closed(self) -> bool:
-        """Whether everything is known before a call."""
+        """Returns true if all shapes are static and no input determines the code."""
         types = (ranked_tensor(port.type) for port in self._ports)
         return not self._parameters and all(type_ is not None and type_.has_static_shape() for type_ in types)
 
     def _padded(self, lengths: Lengths) -> AnyLength | None:
-        """The program of every size up to the largest; `None`, with a warning, for a function that has no such form."""
+        """Returns the program for all sizes up to a maximum; `None`, with a warning, if the function can't be padded."""
         known = checked_lengths(self._module, lengths, self._function)
         try:
             found = outline(self._module, self._function)
             modules = padded_modules(self._module, all_capacities(found, known), self._function)
         except DiagnosticError as error:
-            if error.diagnostic.op is None:  # about what is given, not about the model
+            if error.diagnostic.op is None:  # about `lengths`, not about the model
                 raise
             self._unpadded = error.diagnostic.message
             _warn(f"the model cannot be padded, so each new input size is compiled on its first call: {self._unpadded}")
@@ -333,7 +335,7 @@ class Program(Runs):
         )
         made = self._made.get(key)
         if made is None:
-            with self._lock:  # two threads with one new shape: one compiles
+            with self._lock:  # if two threads call with the same new shape, only one compiles
                 made = self._made.get(key)
                 if made is None:
                     made = self._made[key] = self._make(shapes, known)
@@ -343,14 +345,14 @@ class Program(Runs):
         return made
 
     def _for_one(self) -> _Made | None:
-        """The program of one image, if it takes any number, and nothing else is open."""
+        """Returns the program for one sample if it runs any batch size and nothing else is dynamic; else `None`."""
         one = None if self._batch is None else self._batch.one({port.name: port.shape for port in self._open})
         if one is None:
             return None
         return self._made_for({port.name: np.empty(one[port.name], port.dtype) for port in self._open})
 
     def _drop_the_longest_unused(self) -> None:
-        """A call in progress keeps its code alive; the next call reads it from the cache."""
+        """Unloads the least recently used specializations; running calls keep their code alive."""
         while len(self._made) > MOST_SPECIALIZATIONS:
             _, dropped = self._made.popitem(last=False)
             with _LOADING:
@@ -385,7 +387,7 @@ class Program(Runs):
     def _chosen(
         self, inputs: Mapping[str, Any] | Sequence[Any] | Array
     ) -> tuple[Any, Mapping[str, Any] | Sequence[Any] | Array]:
-        """What runs for these inputs, at first if there are several pieces, and what it takes of them."""
+        """Returns the program that runs these inputs (the first chunk of a batch), and its arguments."""
         if self._only is not None:
             return self._only.call, inputs
         if self._any_length is not None:
@@ -451,7 +453,7 @@ class Program(Runs):
                 self.write(whole, about)
 
     def _why_unsaved(self) -> str:
-        """Why a program of dynamic sizes cannot be saved, and what to pass."""
+        """Returns the message that says why this program can't be saved, and what to pass instead."""
         advice = "pass the shapes of the inputs to load (--shape)"
         if self._unpadded:
             return f"cannot save a program that compiles each new input size: {self._unpadded}; {advice}"
@@ -486,7 +488,7 @@ class Program(Runs):
             seal(folder, about)
         else:
             raise text_error(self._why_unsaved())
-        folder.chmod(0o777 & ~_umask())  # an entry of the cache is its owner's alone, a saved program need not be
+        folder.chmod(0o777 & ~_umask())  # cache entries are private, but saved programs need not be
 
 
 def _umask() -> int:
@@ -496,10 +498,10 @@ def _umask() -> int:
 
 
 def checked_isa(isa: str, threads: int) -> str:
-    """The instruction set `isa`, or this processor's, for so many threads.
+    """Checks `isa` and `threads`; returns the instruction set, with `host` resolved.
 
-    Raises `DiagnosticError` for an unknown one, for one that this processor lacks, for `threads < 1`, and for a
-    processor in the environment that LLVM does not know.
+    Raises `DiagnosticError` if `isa` is unknown or not supported by this CPU, if `threads < 1`, or if the CPU named in
+    the environment is unknown to LLVM.
     """
     check_named_processor()
     wanted = resolved_isa(isa)
@@ -512,7 +514,7 @@ def checked_isa(isa: str, threads: int) -> str:
 
 @contextmanager
 def temporary_program(loops: ModuleOp) -> Generator[Any]:
-    """The program of a module of loops inside the `with` block: nothing of it is kept, or looked for in the cache."""
+    """Compiles a module of loops to a program for the `with` block, without the cache."""
     limit = process_limit()
     name = f"qmlir_temporary_{secrets.token_hex(12)}"
     with TemporaryDirectory(prefix="qmlir-") as folder:
@@ -537,28 +539,28 @@ def compile_module(
     lengths: Lengths | None = None,
     emitter: str = NUMBA,
 ) -> Program:
-    """A program that computes what `module` computes, for the instruction set `isa` and `threads` threads.
+    """Compiles `module` for the instruction set `isa` and `threads` threads.
 
-    Schedules are those that `tune` found on this machine, where it ran, and otherwise those of the tables; without
-    `tuned` always those of the tables. A terminal as `progress` shows the kernel that is being compiled. With
-    `lengths`, the largest of each open size by its name or a list of capacities, it takes any size up to that without
-    compiling again. `emitter` generates its machine code.
+    With `tuned`, the schedules that `tune` measured on this machine apply, otherwise only the default ones. `progress`
+    is a terminal that shows the kernel being compiled. `lengths` maps each dynamic dimension to its maximum size or to
+    a list of bucket sizes; the program then runs any size up to the maximum without compiling again. `emitter`
+    generates the machine code.
 
-    Raises `DiagnosticError` for an instruction set or an emitter that is unknown, for an instruction set that this
-    processor lacks, and for what has no compiled form.
+    Raises `DiagnosticError` if the instruction set or the emitter is unknown, if this CPU lacks the instruction set, or
+    if an operation can't be compiled.
     """
     made_for = MadeFor(checked_isa(isa, threads), threads, checked_emitter(emitter), tuned)
     return Program(module, made_for, function=function, progress=progress, lengths=lengths)
 
 
 def load_program(folder: str | PathLike[str]) -> CompiledModule | AnyLength:
-    """The program that `Program.save` wrote: call it as before. Raises `DiagnosticError` where there is none."""
+    """Loads a program that `Program.save` wrote. Raises `DiagnosticError` if there is none."""
     path = path_of(folder).resolve()
     return load_checked(path, checked_program(path))
 
 
 def load_checked(path: Path, card: ProgramCard) -> CompiledModule | AnyLength:
-    """The program in a folder of which all files have been checked by its `card`. Raises `DiagnosticError`."""
+    """Loads the program in a folder whose files were checked against `card`. Raises `DiagnosticError`."""
     if card.form != PROGRAM_FORM:
         raise text_error(
             f"{path} contains a program of the form '{card.form}', but Python can load only '{PROGRAM_FORM}'"
@@ -575,10 +577,10 @@ def load_checked(path: Path, card: ProgramCard) -> CompiledModule | AnyLength:
 
 
 def _saved_package(path: Path, card: ProgramCard, name: str) -> Any:
-    """The package of a saved program: where it has no machine code for here, out of a copy in the cache.
+    """Loads the package of a saved program; compiles a copy in the cache if it has no machine code for this machine.
 
-    What numba has compiled lies beside the source, and numba reads it as pickles. In a saved folder, which may be
-    anybody's, it is neither read nor written; an entry of the cache is the user's own, and has the digest of each file.
+    numba keeps compiled code next to the source and reads it as pickles, which can run arbitrary code. So numba's files
+    in a saved folder are neither read nor written. A cache entry is private to the user, with a digest per file.
     """
     if not (path / KERNELS).is_file() or is_for_here(path):
         return load_package(path, name, is_checked=True)
@@ -593,7 +595,7 @@ def _saved_package(path: Path, card: ProgramCard, name: str) -> Any:
         copy_program(path, card, folder)
         with rare_collection(COLLECTED):
             load_package(folder, name, None, helper_count(source, limit), is_checked=True)
-        forget(name)  # the folder moves
+        forget(name)  # the folder is moved into the cache
         compileall.compile_dir(folder, quiet=1)
 
     entry = cache.entry(key, build, _warn)

@@ -1,7 +1,7 @@
-"""One program for every length: the programs of some capacities of the open sizes, and what calls them.
+"""Programs for dynamic sizes: a compiled program for each bucket (capacity) of each dynamic dimension.
 
-Capacities grow by powers of two, so at most half of what a program computes is padding. A size that is given none must
-be one along which places have nothing to do with each other, as samples of a batch: it is cut into pieces of one.
+Bucket sizes are powers of two, so at most half of the computed elements are padding. A dimension without buckets must
+have independent elements, like the samples of a batch: it runs one element at a time.
 """
 
 import itertools
@@ -25,20 +25,20 @@ from qmlir.targets.cpu.runtime.lengths import AnyLength, PaddedPorts, described
 from qmlir.targets.cpu.saved import LENGTHS, part_name, seal, seal_parts
 
 SMALLEST = 16
-"""The smallest capacity that is chosen by default: below, a program is no longer shorter for fewer rows."""
+"""The smallest default capacity: smaller programs are not faster."""
 
 Lengths = Mapping[str, int | Sequence[int]]
-"""The largest size by the name of an open size, or its capacities."""
+"""The maximum size, or the capacities, of each dynamic dimension by name."""
 
 
 def capacities_up_to(largest: int) -> tuple[int, ...]:
-    """The capacities for sizes up to `largest`: powers of two from `SMALLEST` on, and `largest`."""
+    """Returns the default capacities up to `largest`: powers of two from `SMALLEST`, and `largest`."""
     powers = itertools.takewhile(lambda size: size < largest, (SMALLEST << step for step in itertools.count()))
     return (*powers, largest)
 
 
 def checked_lengths(module: ModuleOp, lengths: Lengths, function: str) -> dict[str, tuple[int, ...]]:
-    """The capacities of each open size that is given some. Raises `DiagnosticError` for what is none."""
+    """Returns the capacities of each dynamic dimension. Raises `DiagnosticError` for an unknown name or invalid size."""
     known = open_sizes(module, function)
     found: dict[str, tuple[int, ...]] = {}
     for name, given in lengths.items():
@@ -52,10 +52,10 @@ def checked_lengths(module: ModuleOp, lengths: Lengths, function: str) -> dict[s
 
 
 def all_capacities(outline: Outline, lengths: Mapping[str, tuple[int, ...]]) -> list[dict[str, int]]:
-    """Every combination of capacities that has a program.
+    """Returns every combination of capacities to compile.
 
-    A capacity that the model does not take is the next smaller one that it takes. Raises `DiagnosticError` for a size
-    that needs capacities and has none.
+    A capacity that the model doesn't support is replaced by the next smaller one that it does. Raises `DiagnosticError`
+    if a dimension needs capacities and has none.
     """
     for name in outline.sizes:
         if name in outline.mixed and name not in lengths:
@@ -68,7 +68,7 @@ def all_capacities(outline: Outline, lengths: Mapping[str, tuple[int, ...]]) -> 
 
 
 def _taken(outline: Outline, name: str, sizes: tuple[int, ...]) -> list[int]:
-    """The largest sizes up to each of `sizes` that a model takes."""
+    """Returns, for each of `sizes`, the largest size up to it that the model supports."""
     conditions = [condition for condition in outline.conditions if condition.names == (name,)]
     below = (range(size, 0, -1) for size in sizes)
     fitting = ((size for size in each if all(known.holds({name: size}) for known in conditions)) for each in below)
@@ -96,7 +96,7 @@ def _listed(axes: Mapping[str, Axes]) -> dict[str, list[list[Any]]]:
 
 @dataclass(frozen=True)
 class PaddedModule:
-    """A module for some capacities, and the input that takes each size."""
+    """A module padded to `capacities`; `takes` names the input that passes each runtime size."""
 
     capacities: Mapping[str, int]
     takes: Mapping[str, str]
@@ -104,13 +104,13 @@ class PaddedModule:
 
 
 def padded_modules(module: ModuleOp, combinations: Iterable[Mapping[str, int]], function: str) -> list[PaddedModule]:
-    """A clone of `module` for each of `combinations`. Raises `DiagnosticError` for what cannot be padded."""
+    """Returns a padded clone of `module` for each combination. Raises `DiagnosticError` if it can't be padded."""
     clones = [(capacities, module.clone()) for capacities in combinations]
     return [PaddedModule(each, pad_function(clone, each, function), clone) for each, clone in clones]
 
 
 def plan_of(outline: Outline) -> PaddedPorts:
-    """How the programs are called."""
+    """Returns the plan by which `AnyLength` calls the programs."""
     pieces = [name for name in outline.sizes if name not in outline.mixed]
     conditions = [(_factors(each.left), _factors(each.right), each.is_equal, str(each)) for each in outline.conditions]
     return PaddedPorts(_listed(outline.inputs), _listed(outline.outputs), pieces, conditions)
@@ -123,7 +123,7 @@ def write_lengths(
     ignore: Callable[..., Any],
     about: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a program of any length: a package with one for each capacity, the folders `parts`."""
+    """Writes a program for dynamic sizes: a package that contains the program of each bucket, from folders `parts`."""
     folder.mkdir()
     names = [*map(part_name, range(len(parts)))]
     for name, part in zip(names, parts, strict=True):
@@ -136,7 +136,7 @@ def write_lengths(
 
 
 def read_lengths(folder: Path, loaded: Callable[[Path], Any]) -> AnyLength:
-    """What `write_lengths` wrote, and was checked by its card."""
+    """Reads a program that `write_lengths` wrote; its files must have been checked against its card."""
     description = json.loads((folder / LENGTHS).read_text(encoding="utf-8"))
     return described(description, [loaded(folder / part_name(place)) for place in range(len(description["buckets"]))])
 

@@ -1,10 +1,10 @@
-"""Profiling in compiled code: a module with observers becomes a program that adds up their statistics as it runs.
+"""Compiled profiling: compiles a module with observers to a program that accumulates their statistics.
 
-Each machine has records of its own, so several run at a time, and what they recorded is merged at the end. What is
-computed of constants alone, which counts once and not in every run, is interpreted with the first run.
+Each machine has its own records, so that several can run in parallel; their statistics are merged at the end. Values
+that depend only on constants count once, not per run: they are interpreted with the first run.
 
-Where compiling takes longer than it saves, the interpreter computes, on many samples at a time where they are
-independent, and compiled code, which is the same for all models, does what takes most of its time: it records.
+If compiling would take longer than it saves, the interpreter runs instead, on many samples at a time if they are
+independent. Recording, its most expensive part, then still runs in compiled code, which is shared by all models.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -51,7 +51,7 @@ def _drop(op: ObserveOp) -> None:
 
 
 def _of_constants(module: ModuleOp, function: str) -> ModuleOp | None:
-    """A module that computes nothing but what is observed of constants alone; `None` where that is nothing."""
+    """Returns a module that computes only the observed values that depend on constants alone; `None` if there are none."""
     clone = module.clone()
     varying = depends_on_data(clone)
     for op in _observers(clone):
@@ -78,43 +78,46 @@ def _with_varying_observers(module: ModuleOp) -> ModuleOp:
 
 
 _OPERATION, _OBSERVER, _ELEMENT, _PRODUCT = 20e-6, 40e-6, 25e-9, 0.02e-9
-"""Seconds that the interpreter takes for an operation, for an observer, for each element that it observes, and for each
-multiply-add: ResNet-50 takes 1.3 s a sample, an LSTM of 8 steps and 64 units 16 ms."""
+"""Seconds that the interpreter takes per operation, per observer, per observed element, and per multiply-add.
+
+ResNet-50 takes 1.3 s per sample, an LSTM of 8 steps and 64 units 16 ms.
+"""
 
 _RECORDING, _RECORDED = 0.3, 3e-9
-"""Seconds until compiled code records what the interpreter computes, and for each element of that. Some 50 ms would do:
-for less than what is left, products are rounded as they are for one sample."""
+"""Seconds of setup for compiled recording, and per recorded element.
+
+Setup takes only about 50 ms. The higher value keeps short profiles on single samples, whose products are rounded as
+they are for one sample.
+"""
 
 _COMPILING, _COMPILED_OPERATION = 1.5, 6e-3
-"""Half of the seconds that compiling takes, and for each operation: the program is kept, and models are often profiled
-again."""
+"""Half of the seconds that compiling takes, in total and per operation: models are often profiled again from cache."""
 
 _CALL, _RECORDED_AT_ONCE, _COMPILED_PRODUCT = 60e-6, 0.9e-9, 0.01e-9
-"""Seconds that a compiled run takes, for each element that is recorded, and for each multiply-add."""
+"""Seconds per compiled run, per recorded element, and per multiply-add."""
 
 _ELEMENTS = 1 << 18
-"""Elements of the largest value of the runs that go together: they stay in the caches, and operations are called for
-many samples at a time."""
+"""The target size of the largest value when several samples run together: it should stay in the caches."""
 
 
 @dataclass(frozen=True)
 class _Sizes:
-    """What decides how long a run takes."""
+    """The sizes that determine the time of a run."""
 
     operations: int
     observers: int
     elements: float
     products: float
     largest: float
-    """The elements of the largest value."""
+    """The number of elements of the largest value."""
 
     @staticmethod
     def of(module: ModuleOp, options: RunOptions, run: Run) -> "_Sizes":
-        """Those of runs as large as `run`."""
+        """Returns the sizes for runs as large as `run`."""
         operations = list(module.walk())
         observed = [volume(sizes_of(op.input)) for op in operations if isinstance(op, ObserveOp)]
         products = sum(op.multiply_adds() for op in operations if isinstance(op, MultipliesAndAdds))
-        # What is open counts as 1 in the module: the inputs say how much more it is.
+        # Dynamic dimensions count as 1 in the module; scale by the actual size of the inputs.
         known = sum(volume(sizes_of(each)) for each in function_of(module, options.function).body.block.args)
         larger = max(sum(each.size for each in run.arguments) / max(known, 1), 1)
         elements, most = larger * sum(observed), larger * max(observed, default=1)
@@ -123,12 +126,12 @@ class _Sizes:
 
 @dataclass(frozen=True)
 class CompiledProfiling:
-    """Makes faster machines of modules with observers than the interpreter is; `progress` as in `compile`."""
+    """Offers machines that run a module with observers faster than the interpreter; `progress` as in `compile`."""
 
     progress: IO[str] | None = None
 
     def ways(self, module: ModuleOp, samples: Samples, options: RunOptions, run: Run) -> list[Way]:
-        """The interpreter, the interpreter with compiled records, on many samples at a time, and compiled code."""
+        """Returns three ways to run: interpreted, interpreted in batches with compiled records, and compiled."""
         sizes = _Sizes.of(module, options, run)
         batch = _batch_of(samples)
         at_once = min(max(int(_ELEMENTS / max(sizes.largest, 1)), 1), _MOST_RUNS) if batch else 1
@@ -150,7 +153,7 @@ class CompiledProfiling:
 
 
 def _batch_of(samples: Samples) -> dict[str, int]:
-    """The axis of the batch of each input, if all have one, of an open size."""
+    """Returns the batch axis of each input if all of them have a dynamic one; else an empty dict."""
     axes = {each.port.name: each.axis for each in samples.inputs}
     known = {name: axis for name, axis in axes.items() if axis is not None}
     is_open = all(each.axis is not None and each.shape[each.axis] == DYNAMIC_INDEX for each in samples.inputs)
@@ -158,15 +161,15 @@ def _batch_of(samples: Samples) -> dict[str, int]:
 
 
 _LLVM = "llvm"
-"""The emitter that compiles in half of the time that numba takes; only numba compiles custom kernels."""
+"""The default emitter: it compiles in half of the time of numba, but doesn't support custom kernels."""
 
 _MOST_ELEMENTS, _MOST_RUNS = 1 << 24, 1 << 10
-"""The elements and the runs that `_Recording` takes at a time."""
+"""The maximum number of elements and of runs per call of `_Recording.add`."""
 
 
 @lru_cache
 def _recording_program(bins: int) -> Program:
-    """The program of a `kernel.record` of any number of runs: the same for all values of all models."""
+    """Compiles a `kernel.record` for any number of runs; it is the same for all values of all models."""
     elements, sizes = TensorType(f32, [_MOST_ELEMENTS]), TensorType(i64, [2])
     records = TensorType(i64, [RecordLayout(bins).words + RUN_WORDS * _MOST_RUNS])
     function = FuncOp("main", ((elements, sizes, records), (records,)))
@@ -178,7 +181,7 @@ def _recording_program(bins: int) -> Program:
 
 
 class _Recording:
-    """Adds values to records in compiled code. One thread at a time may use it."""
+    """Adds values to records in compiled code. Not thread-safe."""
 
     def __init__(self, bins: int) -> None:
         self._program, self._layout = _recording_program(bins), RecordLayout(bins)
@@ -186,7 +189,7 @@ class _Recording:
         self._words = np.empty(self._layout.words + RUN_WORDS * _MOST_RUNS, np.int64)
 
     def add(self, values: Array, record: I64) -> F64:
-        """Add f32, `[runs, elements]`, to a record; the range and the sums of each run, `[runs, 4]`."""
+        """Adds f32 `values` `[runs, elements]` to a record; returns the range and sums of each run, `[runs, 4]`."""
         runs, size = values.shape
         self._values[: values.size].reshape(values.shape)[:] = values
         self._words[: record.size] = record
@@ -196,7 +199,7 @@ class _Recording:
 
 
 class _Recorded(ObservedValue):
-    """Statistics of a key, of which those of f32 are added up by compiled code."""
+    """Statistics of a key; compiled code accumulates f32 values."""
 
     def __init__(self, recording: _Recording, key: str, axis: int | None, bins: int, observers: Sequence[str]) -> None:
         super().__init__(key, axis, bins, observers)
@@ -228,14 +231,14 @@ class _Recorded(ObservedValue):
 
 
 def _images_in(module: ModuleOp, options: RunOptions, run: Run, batch: Mapping[str, int]) -> Images | None:
-    """Where samples lie that have nothing to do with each other, in runs of one shape; `None` where no one knows."""
+    """Returns where each observed value holds which sample, for runs of one shape; `None` if samples may depend on others."""
     function = function_of(module, options.function)
     observers = _observers(module)
     if not batch or any(op.parent is not function.body.block for op in observers) or open_composites(module):
         return None
     try:
         places = observed_images(function, batch, [each.shape for each in run.arguments])
-    except DiagnosticError:  # then they run one by one
+    except DiagnosticError:  # samples are not independent; run them one by one
         return None
     return dict(zip(observers, places, strict=True))
 
@@ -250,17 +253,17 @@ def _shapes_of(run: Run) -> _Shapes:
 def _batched(
     module: ModuleOp, options: RunOptions, run: Run, batch: Mapping[str, int], at_once: int
 ) -> Callable[[], Machine]:
-    """A function that makes a machine that runs up to `at_once` samples at a time, if they are independent."""
+    """Returns a factory of machines that run up to `at_once` samples at a time if they are independent."""
     is_known = at_once > 1 and _images_in(module, options, run, batch) is not None
     return partial(BatchedMachine, module, options, batch, at_once if is_known else 1)
 
 
 class BatchedMachine:
-    """The interpreter on several samples at a time, with records in compiled code. One thread at a time may use it.
+    """Runs the interpreter on several samples at a time, with compiled records. Not thread-safe.
 
-    Samples of one shape go together where none has to do with another, `batch` being the axis of each input.
-    Everything that is not a sum of products has the bits that a sample alone has, and the range and the sums of each
-    sample are known. A value that is not a number is found once more, alone.
+    Samples of equal shape run together if they are independent; `batch` is the batch axis of each input. All results other
+    than sums of products are bit-identical to those of a single sample. The range and sums of each sample are recorded
+    separately. If a value is NaN, the samples run again one by one to find it.
     """
 
     def __init__(self, module: ModuleOp, options: RunOptions, batch: Mapping[str, int], at_once: int) -> None:
@@ -271,7 +274,7 @@ class BatchedMachine:
         self._images: dict[_Shapes, Images | None] = {}
 
     def run(self, runs: Sequence[Run]) -> RunFigures:
-        """Run for each; those of one shape that follow each other go together."""
+        """Runs all samples; consecutive samples of equal shape run together."""
         parts: list[RunFigures] = []
         for shapes, group in groupby(runs, _shapes_of):
             listed = list(group)
@@ -282,7 +285,7 @@ class BatchedMachine:
         return RunFigures(parts[0].keys, firsts, np.concatenate([part.seen for part in parts], axis=1))
 
     def _images_of(self, shapes: _Shapes, run: Run) -> Images | None:
-        """Where runs of these shapes lie in what is observed: how often depends on their other sizes."""
+        """Returns where the samples of runs of these shapes are in the observed values; cached by shape."""
         if shapes not in self._images:
             self._images[shapes] = _images_in(self._module, self._options, run, self._batch)
         return self._images[shapes]
@@ -314,7 +317,7 @@ class BatchedMachine:
 def _compiled(
     module: ModuleOp, options: RunOptions, run: Run, progress: IO[str] | None
 ) -> Callable[[], Machine] | None:
-    """What makes a machine of the compiled module; `None`, with a remark, if it has no compiled form for `run`."""
+    """Returns a factory of compiled machines; `None`, with a remark, if the module can't be compiled for `run`."""
     cause = ""
     for emitter in (_LLVM, NUMBA):
         try:
@@ -328,10 +331,10 @@ def _compiled(
 
 
 class _Compiled:
-    """A module with observers, compiled."""
+    """A compiled module with observers."""
 
     def __init__(self, module: ModuleOp, options: RunOptions, emitter: str, progress: IO[str] | None) -> None:
-        """Raises `DiagnosticError`, with the operation, where observers or the module have no compiled form."""
+        """Raises `DiagnosticError`, with the operation, if observers or the module can't be compiled."""
         for op in open_composites(module):
             raise op_error(op, "cannot be profiled in compiled code: its parts depend on the sequence length")
         changed = _with_varying_observers(module)
@@ -347,7 +350,7 @@ class _Compiled:
 
 
 class CompiledMachine:
-    """Runs the compiled module, and has records of its own. One thread at a time may use it."""
+    """Runs the compiled module, with separate records. Not thread-safe."""
 
     at_once = 1
 
@@ -358,7 +361,7 @@ class CompiledMachine:
         self._has_run = False
 
     def run(self, runs: Sequence[Run]) -> RunFigures:
-        """Run once for one. A value that is not a number is an error, which the interpreter finds, to say where."""
+        """Runs one sample. If a value is NaN, runs the interpreter, whose error says where."""
         made, (run,) = self._made, runs
         made.records.begin_run(self._records)
         self._has_run = True
@@ -381,7 +384,7 @@ class CompiledMachine:
 
 
 def _together(runs: tuple[Sequence[str], F64], constants: RunFigures) -> tuple[list[str], F64]:
-    """The figures of a run, `[keys, 4]`, and those of what is observed of constants with it."""
+    """Combines the figures of a run, `[keys, 4]`, with those of values that depend on constants alone."""
     known = dict(zip(*runs, strict=True))
     for key, constant in zip(constants.keys, constants.seen[:, 0], strict=True):
         found = known.get(key, constant)

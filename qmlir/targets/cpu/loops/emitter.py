@@ -167,8 +167,8 @@ class Emitter(ArithBuilder):
     def round_to_integer(self, value: SSAValue, offset: int) -> SSAValue:
         """Rounds an f32 of magnitude up to 2^22 ties to even and returns it, plus `offset`, as i32.
 
-        Adding 1.5 * 2^23 leaves no bits for a fraction, so the addition rounds. The bits of the sum, minus those of that
-        constant, are the integer.
+        Adding 1.5 * 2^23 leaves no bits for a fraction, so the addition rounds. The bits of the sum, minus those of
+        that constant, are the integer.
         """
         shifted = self.binary(arith.AddfOp, value, self.constant(_MAGIC, scalar_of(value.type)))
         bits = self.convert(arith.BitcastOp, shifted, i32)
@@ -343,7 +343,7 @@ def times(emit: Emitter, a: Index, factor: int) -> Index:
 
 
 def function_name(op: Operation) -> str | None:
-    """Returns the name of the function that `op` computes if it is in `FUNCTIONS`, for f32, f16 or bf16; else `None`."""
+    """Returns the name of the `FUNCTIONS` entry that `op` computes in f32, f16 or bf16; else `None`."""
     dialect, _, name = op.name.partition(".")
     is_function = dialect == math.Math.name and name in FUNCTIONS
     return name if is_function and scalar_of(op.results[0].type) in (f32, f16, bf16) else None
@@ -375,7 +375,7 @@ def _turned(emit: VectorEmitter, kind: type[InterleaveOp], a: SSAValue, b: SSAVa
 
 
 def expand_join(emit: Emitter, op: JoinOp, parts: Sequence[SSAValue]) -> SSAValue:
-    """Emits the value whose bytes are `parts`, least significant first; `parts` are scalars or vectors, as `emit` makes."""
+    """Emits the value whose bytes are `parts`, least significant first: scalars or vectors, as `emit` creates."""
     if isinstance(emit, VectorEmitter) and emit.lanes >= _FEWEST_LANES:
         return _interleaved(emit, op, parts)
     whole = emit.convert(arith.ExtUIOp, parts[0], i32)

@@ -1,8 +1,8 @@
-"""`linalg` on memory as `scf` loops: each structured operation by its maps, its iterators and its body.
+"""Lowers `linalg` operations on memrefs to `scf` loops, by their maps, iterators and bodies.
 
-The schedule says of how many lanes the vectors of the innermost loop are, where its operands allow any (`lanes`), and
-whether threads divide the outermost one. Copies, reshapes, and fills of which a slice is written over
-(`kernel.overwritten`) are made loops here too.
+The schedule determines the number of lanes of vectors in the innermost loop, if the operands allow vectors, and whether
+threads divide the outermost loop. Copies, reshapes, and fills that are partially overwritten (`kernel.overwritten`) are
+also lowered here.
 """
 
 from collections.abc import Callable, Iterator
@@ -46,12 +46,12 @@ from qmlir.targets.cpu.loops.row_vectorized_reductions import (
 
 
 def write_nest(emit: Emitter, nest: Nest, schedule: ScheduleAttr | None) -> None:
-    """Write the loops of `nest` where `emit` stands, as the schedule says.
+    """Emits the loops of `nest` at the insertion point of `emit`, according to the schedule.
 
-    `threads` divides the outermost loop; `lanes` is how many elements the innermost one takes at a time, where all
-    operands have them beside each other and the body has a form on vectors, or in each lane of a sum of bytes so many
-    as `k_unroll` says; reductions whose order counts run side by
-    side. Otherwise elements are scalars, and the innermost loops are such that LLVM may make vectors of them.
+    `threads` divides the outermost loop. `lanes` is the number of elements per vector of the innermost loop; it applies
+    if all operands are contiguous and the body has a vector form. In a sum of bytes, each lane sums `k_unroll` terms.
+    Reductions whose order matters run several rows side by side. Otherwise, the loops are scalar, in a form that LLVM
+    can vectorize.
     """
     plan = plan_of(nest)
     threads = schedule is not None and schedule.threads
@@ -73,18 +73,18 @@ def write_nest(emit: Emitter, nest: Nest, schedule: ScheduleAttr | None) -> None
 
 
 def replace_by_loops(op: Operation, rewriter: PatternRewriter, write: Callable[[Emitter], None]) -> None:
-    """Put what `write` writes in the place of `op`, which has no results, the constants in front."""
+    """Replaces `op`, which has no results, by the operations that `write` emits, constants first."""
     constants, loops = Block(), Block()
     write(Emitter(Builder(InsertPoint.at_end(loops)), Builder(InsertPoint.at_end(constants))))
     written = [*constants.ops, *loops.ops]
     for each in written:
         each.detach()
-    set_origins(op, ())  # the function around it says where it comes from, not each of its scalars
+    set_origins(op, ())  # the enclosing function has the provenance; don't copy it to every scalar op
     rewriter.replace(op, written, [])
 
 
 class StructuredToLoops(RewritePattern):
-    """Any structured operation of `linalg` on memory becomes loops."""
+    """Lowers any structured `linalg` operation on memrefs to loops."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LinalgStructuredOperation, rewriter: PatternRewriter, /) -> None:
@@ -96,7 +96,7 @@ class StructuredToLoops(RewritePattern):
 
 
 class CopyToLoops(RewritePattern):
-    """A copy of memory becomes loops."""
+    """Lowers `memref.copy` to loops."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.CopyOp, rewriter: PatternRewriter, /) -> None:
@@ -105,7 +105,7 @@ class CopyToLoops(RewritePattern):
 
 
 def copy_nest(source: SSAValue, destination: SSAValue) -> Nest:
-    """The nest that copies memory of one shape."""
+    """Returns the loop nest that copies `source` to `destination`, of equal shape."""
     type_ = memref_type(destination)
     assert type_ is not None
     shape = type_.get_shape()
@@ -119,7 +119,7 @@ def copy_nest(source: SSAValue, destination: SSAValue) -> Nest:
 
 
 class DivideLoops(RewritePattern):
-    """A loop with a schedule becomes one that threads may divide; its steps are independent of each other."""
+    """Converts a loop with a schedule to `scf.parallel`; its iterations must be independent."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter, /) -> None:
@@ -139,7 +139,7 @@ class DivideLoops(RewritePattern):
 
 
 class ReshapeToViews(RewritePattern):
-    """Reshaped memory becomes memory whose axes were collapsed, then expanded."""
+    """Lowers a reshape of a memref to a collapse and an expansion of its axes."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter, /) -> None:
@@ -151,7 +151,7 @@ class ReshapeToViews(RewritePattern):
             return
         groups = common_groups(source.get_shape(), target.get_shape())
         value: SSAValue = op.source
-        # Memory without axes is one element, and no group at all.
+        # A rank-0 memref has one element and no groups.
         is_grouped = bool(source.get_shape() and target.get_shape())
         if source.get_shape() and any(len(left) != 1 for left, _ in groups):
             value = collapse_axes(Emitter(rewriter, rewriter), value, [left for left, _ in groups if is_grouped])
@@ -170,11 +170,11 @@ class ReshapeToViews(RewritePattern):
 
 
 Box = tuple[tuple[int, ...], tuple[int, ...]]
-"""Offsets and sizes."""
+"""The offsets and sizes of a slice."""
 
 
 def sides(shape: tuple[int, ...], inner: Box) -> Iterator[Box]:
-    """The boxes of `shape` that lie around the box `inner`, without common elements, from the outermost axis."""
+    """Yields disjoint boxes that cover `shape` without the box `inner`, from the outermost axis."""
     offsets, sizes = [0] * len(shape), list(shape)
     for axis, (first, count) in enumerate(zip(*inner, strict=True)):
         for start, end in ((0, first), (first + count, shape[axis])):
@@ -198,7 +198,7 @@ def _overwritten(op: FillOp, rank: int) -> Box | None:
 
 
 class BorderToFills(RewritePattern):
-    """A fill of what lies around a slice becomes fills of its sides."""
+    """Lowers a fill around an overwritten slice to fills of the sides of the slice."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: FillOp, rewriter: PatternRewriter, /) -> None:
@@ -209,7 +209,7 @@ class BorderToFills(RewritePattern):
             view = memref.SubviewOp.from_static_parameters(op.outputs[0], memory, offsets, sizes, [1] * len(sizes))
             fill = FillOp(op.inputs, [view.result], [])
             schedule = op.attributes.get(SCHEDULE)
-            if isinstance(schedule, ScheduleAttr):  # what is left is too little for threads
+            if isinstance(schedule, ScheduleAttr):  # the sides are too small for threads
                 fill.attributes[SCHEDULE] = ScheduleAttr.of(schedule.variant, lanes=schedule.lanes)
             rewriter.insert([view, fill])
         rewriter.erase(op)

@@ -1,4 +1,4 @@
-"""`u8s4_dot`, `u8s2_dot`, `s8u2_dot`, `s8u1_dot`: four bytes a lane, by weights of few bits, which share bytes."""
+"""`u8s4_dot`, `u8s2_dot`, `s8u2_dot`, `s8u1_dot`: dot products of four bytes per lane with packed sub-byte weights."""
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i8
@@ -13,10 +13,10 @@ from qmlir.targets.cpu.microkernels.byte_dots import ByteDots
 
 
 class NarrowDots(ByteDots):
-    """Sums products by weights in the highest bits of bytes of their own.
+    """Sums products with weights that are moved to the highest bits of separate bytes.
 
-    There they have their sign, and are `2^spare` times what they are: one or two instructions, where the lowest bits
-    take three. `totals` takes the factor off the sums.
+    There they are signed, scaled by `2^spare`. This takes one or two instructions, while sign-extending them into the
+    lowest bits takes three. `totals` removes the factor from the sums.
     """
 
     def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
@@ -34,10 +34,10 @@ class NarrowDots(ByteDots):
 
 
 class MaskedDots(ByteDots):
-    """Sums products by weights without a sign, where they are in the bytes that they share.
+    """Sums products with unsigned weights at their position in the byte that they share.
 
-    All but the bits of one part are cleared, and what is left is multiplied as unsigned bytes by signed ones of `x`:
-    one instruction less for each part than to move them. Each part has sums of its own, `2^n` times what they are for
+    A mask clears all other weights of the byte, and the result is multiplied as an unsigned byte with signed bytes of `x`.
+    This saves one instruction per part compared to moving the weights. Each part has separate sums, scaled by `2^n` for
     weights `n` bits to the left; `totals` adds them up.
     """
 
@@ -84,4 +84,4 @@ U8S4_DOT, U8S2_DOT = _of_bits(4), _of_bits(2)
 S8U2_DOT = _masked(2, 2)
 
 S8U1_DOT = _masked(1, 1, step=2)
-"""A weight of -1 or 1 is 1 less than 0 or 2, of which one bit says which."""
+"""Weights of -1 or 1, stored as 0 or 2 (offset 1): one bit suffices."""

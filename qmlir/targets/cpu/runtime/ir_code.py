@@ -1,10 +1,10 @@
-"""LLVM IR as machine code: what the emitter `llvm` wrote is compiled here, by llvmlite alone.
+"""Compiles the LLVM IR of a program to machine code, with llvmlite alone.
 
-The file of a program, `kernels.ll`, begins with a line of JSON that says what `machine_code.FACTS` does, and which
-features of the processor the code needs.
+The file `kernels.ll` begins with a line of JSON that contains the fields of `machine_code.FACTS` and the CPU features
+that the code needs.
 """
 
-# llvmlite has no types that a checker could read.
+# llvmlite has no type annotations.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import json
@@ -18,19 +18,19 @@ from .machine_code import IR, digest_of, header_of, loaded, made
 from .processor import feature_text, processor_features, processor_name
 
 HEAD = "; qmlir "
-"""What the first line begins with."""
+"""The start of the first line."""
 
 SPEED = 2
-"""How far LLVM goes: `-O2`, with vectors made of loops and not of straight lines, as numba has it.
+"""LLVM's optimization level: `-O2`, with loop vectorization but without SLP vectorization, as in numba.
 
-Of the digits CNN, MobileNetV2 and ResNet-50 on AVX2, passes and code take 0.52, 1.5 and 2.0 s at 2, 0.65, 1.6 and 2.4 s
-at 3, and 0.49, 1.5 and 1.8 s at 1; their times are the same within 2%. Kernels are written in vectors; at 1 no others
-would be made of loops.
+For the digits CNN, MobileNetV2 and ResNet-50 on AVX2, compilation takes 0.52, 1.5 and 2.0 s at level 2; 0.65, 1.6 and
+2.4 s at level 3; and 0.49, 1.5 and 1.8 s at level 1. Run times agree within 2%. Kernels already use vectors; at level 1,
+LLVM would not vectorize the remaining loops.
 """
 
 
 def facts_of(text: str) -> dict[str, Any]:
-    """What the first line says. Raises `ValueError` where it says nothing."""
+    """Returns the facts in the first line. Raises `ValueError` if it has none."""
     line = text.partition("\n")[0]
     if not line.startswith(HEAD):
         raise ValueError(f"it starts with '{line[:40]}'")
@@ -38,7 +38,7 @@ def facts_of(text: str) -> dict[str, Any]:
 
 
 def host_machine() -> Any:
-    """LLVM's target machine for the processor that programs of this process are for, as numba has it."""
+    """Returns LLVM's target machine for the CPU of this process, with the settings that numba uses."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     triple = llvm.get_process_triple()
@@ -49,7 +49,7 @@ def host_machine() -> Any:
 
 
 def compiled(text: str, machine: Any, speed: int = SPEED) -> bytes:
-    """The object that LLVM makes of a module. Raises `RuntimeError` where the text is no module."""
+    """Compiles a module to an object file. Raises `RuntimeError` if the text is not valid LLVM IR."""
     module = llvm.parse_assembly(text)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=speed)
@@ -60,10 +60,10 @@ def compiled(text: str, machine: Any, speed: int = SPEED) -> bytes:
 
 
 def program_module(folder: Path, digest: str) -> Any:
-    """What the program in `folder` says of itself, and its `main`: machine code that is there, or LLVM makes it now.
+    """Returns the facts of the program in `folder` and its `main`; compiles it if it has no machine code for this machine.
 
-    `digest` is that of the file of LLVM IR. Raises `DamagedError` where it is another one, and where this processor
-    lacks what it needs.
+    `digest` is the expected digest of the LLVM IR file. Raises `DamagedError` if it differs, or if this CPU lacks a feature
+    that the code needs.
     """
     path = folder / IR
     data = path.read_bytes() if path.is_file() else b""

@@ -1,4 +1,4 @@
-"""What a compiled program takes and gives, and the checks of what callers give; part of saved programs."""
+"""The inputs and outputs of a compiled program, and checks of the caller's arrays; part of saved programs."""
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,15 +14,15 @@ from .errors import InputError
 Array = npt.NDArray[Any]
 
 OPEN = -1
-"""A size that any array may have."""
+"""A dynamic size."""
 
 
 @dataclass(frozen=True)
 class ArrayPort:
-    """One input or output: its name, the NumPy type and the shape of its array, and whether NaN is refused.
+    """An input or output: its name, the NumPy type and shape of its array, and whether NaN is rejected.
 
-    A size may be `OPEN`, and without a rank the shape is of no matter. `bits` is the width of elements that do not fill
-    their NumPy type, 0 for all others: of integers, which have a sign where it has one, and of floats of fewer bits.
+    A size may be `OPEN`; without a rank, the shape is ignored. `bits` is the width of elements that don't fill their
+    NumPy type, 0 for all others. Such elements are integers, signed if the NumPy type is, or low-precision floats.
     """
 
     name: str
@@ -34,21 +34,26 @@ class ArrayPort:
 
     @cached_property
     def is_narrow(self) -> bool:
-        """Whether the caller has integers without a sign, or floats, where kernels hold signed ones of few bits; or
-        one bit with a sign, -1 and 0, which kernels hold as 1 and 0."""
+        """True if kernels represent the elements differently from the caller.
+
+        Kernels store unsigned sub-byte integers and low-precision floats as signed integers, and 1-bit signed integers (-1
+        and 0) as 1 and 0.
+        """
         return self.bits > 0 and (self.dtype.kind != "i" or self.bits == 1)
 
     @cached_property
     def memory(self) -> np.dtype[Any] | None:
-        """How kernels see elements that are not as they see them: without regard to sign, bytes for Booleans, short
-        and small floats as their bits."""
+        """The NumPy type that kernels use if it differs from the caller's; else `None`.
+
+        Kernels ignore signs, see Booleans as bytes, and see 16-bit and smaller floats as their bits.
+        """
         if self.dtype.kind in "ub" or (self.dtype.itemsize == 1 and self.dtype.kind != "i"):
             return np.dtype(f"i{self.dtype.itemsize}")
         return np.dtype(np.uint16) if self.dtype.itemsize == 2 and self.dtype.kind != "i" else None
 
     @cached_property
     def limits(self) -> tuple[int, int] | None:
-        """The smallest and the largest element, where the NumPy type holds more: of Booleans their bytes."""
+        """The smallest and largest valid element if the NumPy type holds more values (bytes for Booleans); else `None`."""
         if self.dtype == np.bool_:
             return 0, 1
         if not self.bits:
@@ -59,12 +64,12 @@ class ArrayPort:
 
 
 def shape_text(shape: Sequence[int]) -> str:
-    """`1x3x32x32`."""
+    """Returns a shape as text, such as `1x3x32x32`."""
     return "x".join("?" if size == OPEN else str(size) for size in shape) or "scalar"
 
 
 def ports_text(inputs: Sequence[ArrayPort], outputs: Sequence[ArrayPort]) -> str:
-    """A program for a reader: a line for each input and output; what does not print is told by its escape sequence."""
+    """Describes a program, one line per input and output; unprintable characters are escaped."""
     rows = (*(("takes", port) for port in inputs), *(("gives", port) for port in outputs))
     lines = ["program", *(f"{word} {port.name}: {shape_text(port.shape)} {port.dtype}" for word, port in rows)]
     return "\n".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in lines)
@@ -81,10 +86,10 @@ def _fits(shape: Sequence[int], found: Sequence[int]) -> bool:
 
 
 def _check_limits(port: ArrayPort, array: Array) -> None:
-    """Raise `InputError` where the bytes of an element hold what is not a value of its type."""
+    """Raises `InputError` if the bits of an element are no valid value of its type."""
     if port.limits is None or not array.size:
         return
-    # A Boolean of NumPy is a byte, which another library may have filled with anything; a small float is one too.
+    # A NumPy Boolean is a byte, to which another library may have written any value; so is a small float.
     numbers = array if array.dtype.kind in "iu" else array.view(np.uint8)
     low, high = port.limits
     if int(numbers.min()) >= low and int(numbers.max()) <= high:
@@ -97,7 +102,7 @@ def _check_limits(port: ArrayPort, array: Array) -> None:
 
 
 def _has_nan(array: Array) -> bool:
-    """Whether a contiguous array of floats holds NaN, which is the largest element where it is there."""
+    """Returns true if a float array contains NaN; `argmax` finds NaN first."""
     if not array.size:
         return False
     largest = array.item(array.argmax())
@@ -105,11 +110,11 @@ def _has_nan(array: Array) -> bool:
 
 
 def checked(port: ArrayPort, value: Any) -> Array:
-    """`value` as a contiguous, aligned array in native byte order. Raises `InputError` where it does not fit `port`.
+    """Returns `value` as a contiguous, aligned array in native byte order. Raises `InputError` if it doesn't fit `port`.
 
-    The layout and the byte order of an array do not matter, its type and shape do.
+    The layout and byte order of the caller's array are arbitrary; its type and shape must match.
     """
-    # What callers give nearly always is ready for kernels, and small models feel each test.
+    # Fast path: arrays are nearly always ready for kernels, and every check is noticeable for small models.
     if type(value) is np.ndarray and value.dtype is port.dtype and value.shape == port.shape and not port.limits:
         flags = value.flags
         array = value if flags.c_contiguous and flags.aligned else _converted(port, value)
@@ -126,7 +131,7 @@ def _variable(port: ArrayPort) -> str:
 
 
 def _typed(port: ArrayPort, found: np.dtype[Any]) -> str:
-    """What to type for an array of other numbers, the end of a message."""
+    """Returns the help text for an array of another element type; empty if there is no advice."""
     if port.bits or port.dtype.kind not in "iuf" or found.kind not in "iuf":
         return ""
     scaled = ", scaled like the calibration samples" if found.kind != "f" and port.dtype.kind == "f" else ""
@@ -134,7 +139,7 @@ def _typed(port: ArrayPort, found: np.dtype[Any]) -> str:
 
 
 def _shaped(port: ArrayPort, found: tuple[int, ...]) -> str:
-    """What to type for one image without its batch, or with its channels elsewhere, the end of a message."""
+    """Returns the help text for a sample without its batch axis, or with its channels along another axis."""
     one, rank = _variable(port), len(found)
     added = len(port.shape) - rank
     if rank and added > 0 and _fits(port.shape[added:], found) and set(port.shape[:added]) <= {1, OPEN}:
@@ -152,10 +157,10 @@ def _shaped(port: ArrayPort, found: tuple[int, ...]) -> str:
 
 
 def _converted(port: ArrayPort, value: Any) -> Array:
-    """Any value that fits `port` as an array that kernels can read."""
+    """Converts any value that fits `port` to an array that kernels can read."""
     try:
         array = np.asarray(value)
-    except Exception as error:  # whatever the conversion of a user's class raises
+    except Exception as error:  # a user's class may raise anything
         raise InputError(f"cannot convert input '{port.name}' to an array: {error}") from error
     is_bool = port.dtype == np.bool_ and array.dtype == np.int8
     if array.dtype.newbyteorder("=") != port.dtype and not is_bool:
@@ -169,10 +174,10 @@ def _converted(port: ArrayPort, value: Any) -> Array:
 
 
 def by_name(ports: Sequence[ArrayPort], inputs: Mapping[str, Any] | Sequence[Any] | Array) -> list[Any]:
-    """The values of all inputs in order, from a mapping by name, a sequence, or one array. Raises `InputError`."""
+    """Returns the values of all inputs in order, from a mapping by name, a sequence, or one array. Raises `InputError`."""
     given: Any = inputs
     if given.__class__ is dict and len(given) == len(ports):
-        try:  # as almost every call has them; what is wrong otherwise is told below
+        try:  # the common case; errors are reported below
             return [given[port.name] for port in ports]
         except KeyError:
             pass
@@ -202,7 +207,7 @@ def by_name(ports: Sequence[ArrayPort], inputs: Mapping[str, Any] | Sequence[Any
 
 
 def check_names(kind: str, given: Iterable[Any], names: Sequence[str]) -> None:
-    """Raise `InputError` where one of the names that are given is none of the program's inputs or outputs."""
+    """Raises `InputError` if a given name is not an input or output of the program."""
     for name in given:
         if name not in names:
             known = ", ".join(names) or "none"
@@ -210,7 +215,7 @@ def check_names(kind: str, given: Iterable[Any], names: Sequence[str]) -> None:
 
 
 def check_outputs(given: Any, names: Sequence[str]) -> None:
-    """Raise `InputError` where what is given for outputs is not a mapping of some of their names."""
+    """Raises `InputError` if `given` is not a mapping from names of outputs."""
     if not isinstance(given, Mapping):
         what = type(given).__name__
         raise InputError(
@@ -220,7 +225,7 @@ def check_outputs(given: Any, names: Sequence[str]) -> None:
 
 
 def check_target(name: str, given: object, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
-    """What is given for an output as an array. Raises `InputError` where the output can't be written there."""
+    """Returns the caller's array for an output. Raises `InputError` if the output can't be written there."""
     if not isinstance(given, np.ndarray):
         raise InputError(f"output '{name}' must be an array to write to, but got {type(given).__name__}")
     array: Array = np.asarray(cast(Array, given))

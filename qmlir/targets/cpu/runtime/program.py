@@ -1,8 +1,7 @@
-"""A compiled program at run time: arrays in, arrays out, checked; needs NumPy alone, and is part of saved programs.
+"""Runs compiled programs on checked NumPy arrays; needs NumPy alone, and is part of saved programs.
 
-The emitted module says what it takes and gives (`INPUTS`, `OUTPUTS`), which inputs' memory an output may be
-(`IN_PLACE`), which constants it reads (`CONSTANTS`), how much working memory it needs (`ARENA_BYTES`), and has `main`,
-which computes on flat arrays.
+The emitted module defines the ports (`INPUTS`, `OUTPUTS`), the inputs whose memory an output may reuse (`IN_PLACE`),
+the constants (`CONSTANTS`), the size of the arena (`ARENA_BYTES`), and `main`, which computes on flat arrays.
 """
 
 import importlib
@@ -23,25 +22,25 @@ from .errors import InputError as InputError
 from .ports import Array, ArrayPort, by_name, check_outputs, check_target, checked, ports_text
 
 ALIGNMENT = 64
-"""Bytes: working memory begins at a multiple, as vector loads and cache lines like it."""
+"""The alignment of the arena in bytes, for vector loads and cache lines."""
 
 
 def aligned_empty(size: int) -> npt.NDArray[np.int8]:
-    """`size` uninitialized bytes, aligned."""
+    """Allocates `size` uninitialized bytes, aligned to `ALIGNMENT`."""
     buffer = np.empty(size + ALIGNMENT, np.int8)
     start = -buffer.ctypes.data % ALIGNMENT
     return buffer[start : start + size]
 
 
 def _flat(port: ArrayPort, array: Array) -> Array:
-    """The elements in one axis as kernels see them: in the type `port.memory`."""
+    """Returns the elements as a flat array of the type that kernels use (`port.memory`)."""
     flat = array.reshape(-1)
     memory = port.memory
     return flat if memory is None else flat.view(memory)
 
 
 def _stored(port: ArrayPort, array: Array) -> Array:
-    """An input as kernels see it: they hold integers of few bits as signed ones, the caller has 0 to 15 for 4 bits."""
+    """Converts an input for kernels, which sign-extend sub-byte integers; the caller's are unsigned, such as 0 to 15."""
     flat = _flat(port, array)
     if not port.is_narrow:
         return flat
@@ -52,7 +51,7 @@ def _stored(port: ArrayPort, array: Array) -> Array:
 
 
 def _meeting(bounds: Sequence[tuple[int, int]]) -> set[int]:
-    """The numbers of the pieces of memory that have a byte in common with another one."""
+    """Returns the indices of memory ranges that overlap another one."""
     found = set[int]()
     last, end = -1, 0  # the piece that reaches furthest so far
     for number in sorted((each for each, (low, high) in enumerate(bounds) if low < high), key=bounds.__getitem__):
@@ -65,10 +64,10 @@ def _meeting(bounds: Sequence[tuple[int, int]]) -> set[int]:
 
 
 def _targets(arrays: Sequence[Array], inputs: Sequence[Array], in_place: Sequence[Sequence[int]]) -> list[Array]:
-    """Where outputs are computed that go to arrays of the caller.
+    """Returns the arrays to compute outputs in that are copied to the caller's arrays if they differ.
 
-    What can't be written as one run, or lies in the memory of an input or of another output, is written aside first.
-    An output may be an input, whole, where `in_place` has that one's number.
+    An output goes to a temporary array if the caller's is not contiguous, or overlaps an input or another output. It
+    may overlap an input completely if `in_place` lists that input.
     """
     bounds = [byte_bounds(array) for array in (*arrays, *inputs)]
     for place, over in enumerate(in_place):
@@ -83,7 +82,7 @@ def _targets(arrays: Sequence[Array], inputs: Sequence[Array], in_place: Sequenc
 
 
 def _dtype(name: str) -> np.dtype[Any]:
-    """A NumPy type by its name; without `ml_dtypes`, short floats are given as their bits."""
+    """Returns a NumPy type by name; without `ml_dtypes`, low-precision floats are represented by their bits."""
     try:
         return np.dtype(name)
     except TypeError:
@@ -93,26 +92,26 @@ def _dtype(name: str) -> np.dtype[Any]:
 
 
 def places_of(arrays: Sequence[Array]) -> npt.NDArray[np.int64]:
-    """Where arrays begin: emitted code takes all constants as one array of these addresses."""
+    """Returns the addresses of arrays; emitted code takes all constants as one array of addresses."""
     return np.array([array.ctypes.data for array in arrays], np.int64)
 
 
 def _sized(constant: Array, dtype: str, count: int, name: str) -> Array:
-    """A constant as kernels see it, which read so many elements."""
+    """Returns a constant as a flat array of `dtype`; raises `DamagedError` if it doesn't have `count` elements."""
     if constant.nbytes != count * np.dtype(dtype).itemsize:
         raise DamagedError(f"constant '{name}' must hold {count} elements of {dtype}, but got {constant.nbytes} bytes")
     return constant.reshape(-1).view(dtype)
 
 
 def program_of(package: str) -> Any:
-    """The program of a package that can be imported: what a pickled program says of itself."""
+    """Imports the program of a package; used to unpickle programs."""
     return importlib.import_module(package).program
 
 
 class CompiledModule:
-    """An emitted module with its constants, ready to be called from several threads at once.
+    """An emitted module with its constants. It may be called from several threads at once.
 
-    It can be pickled: what is written is how to load it again, and neither code nor constants.
+    A pickle contains only how to load it again, neither code nor constants.
     """
 
     def __init__(
@@ -123,8 +122,12 @@ class CompiledModule:
         package: str = "",
         batch: Mapping[str, Any] | None = None,
     ) -> None:
-        """`emitted` gives the emitted module where `module` is machine code that only says the same of itself;
-        `package` is what to import for the program, `batch` what its `BatchPlan` says.
+        """Creates the program.
+
+        Args:
+            emitted: Imports the emitted module, if `module` is machine code with the same interface.
+            package: The package to import to restore the program from a pickle.
+            batch: The fields of its `BatchPlan`.
         """
         self.inputs, self.outputs = (
             tuple(
@@ -139,22 +142,22 @@ class CompiledModule:
                 )
         self._in_place: Sequence[Sequence[int]] = getattr(module, "IN_PLACE", ())
         self.calls = tuple((str(kernel), tuple(nodes)) for kernel, nodes in getattr(module, "CALLS", ()))
-        """The kernel of each call in order, and the nodes of the model that it is for."""
+        """The kernel and the model's nodes of each call, in order."""
         self.again: tuple[Callable[..., Any], tuple[Any, ...]] = (program_of, (package,))
-        """What gives this program where it was pickled: a function that can be imported, and its arguments."""
+        """An importable function and its arguments that restore this program when it is unpickled."""
         self._main = module.main
         self._emitted = emitted
         self._constants = tuple(_sized(constants[name], kind, count, name) for name, kind, count in module.CONSTANTS)
-        self._places = places_of(self._constants)  # the tuple keeps their memory
+        self._places = places_of(self._constants)  # the tuple keeps the memory alive
         self._has_narrow = any(port.is_narrow for port in self.outputs)
         self._takes_narrow = any(port.is_narrow for port in self.inputs)
         self._takes_flat = not getattr(module, "TAKES_ANY_SHAPE", False)
         self._arena_bytes = int(module.ARENA_BYTES)
         self._arenas: deque[npt.NDArray[np.int8]] = deque()
         self._sizes = [math.prod(port.shape) * port.dtype.itemsize for port in (*self.inputs, *self.outputs)]
-        """The bytes of every array that kernels are handed: they look at none."""
+        """The size in bytes of every array passed to kernels, which don't check it."""
         self.batches = AnyBatch(BatchPlan(**(batch or {})), self.inputs, self.outputs)
-        """What runs any number of images."""
+        """Runs other batch sizes in chunks."""
 
     def __repr__(self) -> str:
         return ports_text(self.inputs, self.outputs)
@@ -164,15 +167,15 @@ class CompiledModule:
 
     @property
     def has_emitted(self) -> bool:
-        """Whether there is an emitted module in Python, of which each kernel can be called."""
+        """True if there is an emitted Python module whose kernels can be called one by one."""
         return self._emitted is not None
 
     def load_emitted(self) -> Any:
-        """`main` of the emitted module, which numba may have to compile where machine code takes its place."""
+        """Returns `main` of the emitted module; numba may have to compile it if machine code was loaded instead."""
         return self._main if self._emitted is None else self._emitted().main
 
     def with_steps(self, steps: Callable[[Callable[..., None]], Callable[..., None]]) -> "CompiledModule":
-        """The same program, in which another function calls the kernels: what `steps` makes of the compiled one."""
+        """Returns a copy of this program that calls its kernels by `steps(...)` of the compiled function."""
         main: Any = self.load_emitted()
         found: dict[str, Any] = main.__globals__
         changed = CompiledModule.__new__(CompiledModule)
@@ -183,18 +186,18 @@ class CompiledModule:
         return changed
 
     def first(self, inputs: Mapping[str, Any] | Sequence[Any] | Array) -> Mapping[str, Any] | Sequence[Any] | Array:
-        """What the first run takes of `inputs`, of several if there are more images than it was compiled for."""
+        """Returns the inputs of the first run: the first chunk if there are more samples than it was compiled for."""
         values = by_name(self.inputs, inputs)
         count = self.batches.count(values)
         return inputs if count is None else self.batches.first(values, count)
 
     def _run(self, inputs: Iterable[Array], outputs: Iterable[Array]) -> None:
-        """Compute `outputs` from `inputs`, which fit the ports and lie as kernels have them."""
+        """Computes `outputs` from `inputs`, which were checked and have the layout that kernels need."""
         try:
             arena = self._arenas.pop()
         except IndexError:
             arena = aligned_empty(self._arena_bytes)
-        # Machine code asks where an array lies, and not for its type and shape.
+        # Machine code uses only the address of an array, not its type and shape.
         if self._takes_flat:
             outputs = list(outputs)
             targets: Iterable[Array] = map(_flat, self.outputs, outputs)
@@ -218,10 +221,9 @@ class CompiledModule:
     def __call__(
         self, inputs: Mapping[str, Any] | Sequence[Any] | Array, outputs: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
-        """The outputs by name; those that `outputs` has arrays for are written there.
+        """Runs the program; returns the outputs by name. Outputs with an array in `outputs` are written there.
 
-        Any number of images is taken, where images have nothing to do with each other. Raises `InputError` for what
-        does not fit.
+        Any batch size is accepted if samples are independent. Raises `InputError` if an input doesn't fit.
         """
         values = by_name(self.inputs, inputs)
         try:

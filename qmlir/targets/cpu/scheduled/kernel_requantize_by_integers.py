@@ -205,7 +205,7 @@ class _Body:
         return isinstance(self.parent, EpilogueOp) and chain.axis == len(ranges_of(self.parent)) - 1
 
     def _put(self, end: Ends, found: SSAValue) -> None:
-        """Put a value in the place of the result of a chain, of which the ranges are known."""
+        """Replaces the result of a chain by `found`, and gives it the range of the result."""
         self.ranges.of[found] = self.ranges[end.results[0]]
         self.is_changed = True
         _replace(end, found)
@@ -355,9 +355,9 @@ def _warn_of_floats(function: FuncOp) -> None:
 class KernelRequantizeByIntegers(ModulePass):
     """Rewrite float computations from integers to integers in integer arithmetic, with bit-identical results.
 
-    This is for CPUs without floats, or with slow ones: the pass does nothing for an `isa` that requantizes with floats. A
-    chain of float operations, from integers to an integer, is rewritten by the first of these methods that reproduces
-    all its results:
+    This is for CPUs without floats, or with slow ones: the pass does nothing for an `isa` that requantizes with floats.
+    A chain of float operations, from integers to an integer, is rewritten by the first of these methods that
+    reproduces all its results:
 
     1. `(a * M + B) >> s`, clamped, in 32 or 64 bits, of one integer or two. The chain has at most as many steps as
        distinct results. So it is proven by checking the accumulators at its steps, over their proven range, in each

@@ -121,7 +121,7 @@ class KernelCompiler(CompilerBase):
 
 
 def home(digest: str, register: type) -> str:
-    """Creates the module that numba names a program's code after, and returns its name, which depends only on the program.
+    """Creates the module that numba names a program's code after; returns its name, which depends only on the program.
 
     The name must be unique to the program: numba uses it for symbols and in its cache, and one process may load many
     programs. The module contains the register type, since the cache pickles it in kernel signatures, and a helper

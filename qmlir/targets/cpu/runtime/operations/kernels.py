@@ -1,14 +1,14 @@
-"""Kernels: compiled functions of flat arrays, and the function that calls them by address.
+"""Kernels: compiled functions on flat arrays, and the function that calls them by address.
 
-A call by address keeps the code of the kernels out of the module of their caller: numba would link and optimize all of
-it a second time.
+A call by address keeps the code of a kernel out of the caller's module; otherwise numba would link and optimize it a
+second time.
 
-Only those passes of numba run that emitted code has work for. The others look for what it doesn't have (closures,
-branches on constants, variables of several types) in every statement; LLVM ends up with the same instructions.
+Only the numba passes that emitted code needs are run. The others search every statement for constructs that it never
+contains (closures, branches on constants, variables of several types); the resulting instructions are the same.
 """
 
 
-# numba and llvmlite have no types that a checker could read.
+# numba and llvmlite have no type annotations.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUntypedBaseClass=false, reportUntypedFunctionDecorator=false
 
@@ -25,7 +25,7 @@ from . import fast
 from .declare import Emission, operation
 from .registers import Register
 
-jit: Any = njit  # its type knows fewer options than it takes
+jit: Any = njit  # its annotations lack some options
 settings: Any = config
 
 BY_HAND = {
@@ -34,14 +34,14 @@ BY_HAND = {
     "no_cfunc_wrapper": True,
     "no_cpython_wrapper": True,  # all are called by their addresses
 }
-"""How kernels are compiled that call custom kernels, which may use all of numba."""
+"""Options for kernels that call custom kernels, which may use all of numba."""
 
 OPTIONS = {**BY_HAND, "_nrt": False, "pipeline_class": fast.KernelCompiler}
-"""How kernels are compiled."""
+"""Options for all other kernels."""
 
 
 def _argument(text: str) -> Any:
-    """`const int8` is a flat array that is only read, `int8` one that is written too, `value i32` a scalar."""
+    """Returns the numba type: `const int8` is a read-only flat array, `int8` a writable one, `value i32` a scalar."""
     word, _, name = text.rpartition(" ")
     if word == "value":
         return types.int64 if name == "index" else Register(name)
@@ -49,21 +49,21 @@ def _argument(text: str) -> Any:
 
 
 class Work:
-    """What one process compiles of a program: all of it, without helpers."""
+    """The share of a program that one process compiles: all of it if there are no helpers."""
 
     is_helper = False
-    """Whether the process fills the cache for another one, and calls nothing."""
+    """True if the process only fills the cache for another one, and calls nothing."""
 
     def takes(self, kernel: str) -> bool:
-        """Whether this process compiles a kernel; what it doesn't take, it loads after `wait`."""
+        """Returns true if this process compiles `kernel`; it loads other kernels after `wait`."""
         return True
 
     def wait(self) -> None:
-        """Until every kernel that another process took is in the cache, or that process has ended."""
+        """Waits until every kernel of another process is in the cache, or that process has ended."""
 
 
 work = Work()
-"""What this process does; set before the kernels are imported."""
+"""The share of this process; set before the kernels are imported."""
 
 
 def _untold(name: str) -> None:
@@ -71,27 +71,27 @@ def _untold(name: str) -> None:
 
 
 on_kernel: Callable[[str], None] = _untold
-"""Is called with the name of each kernel before it is compiled, or loaded."""
+"""A callback with the name of each kernel before it is compiled or loaded."""
 
 
 class Kernel:
-    """A compiled function of flat arrays, known by its address. It is compiled, or loaded, when it is first asked.
+    """A compiled function on flat arrays, called by address. It is compiled or loaded on first use.
 
-    `arguments` are in the words of `kernel`.
+    `arguments` use the syntax of `kernel`.
     """
 
     def __init__(self, function: Callable[..., None], arguments: tuple[str, ...], *, is_by_hand: bool = False) -> None:
         self.name = function.__name__
         self.py_func = function
-        """The function as it is written."""
+        """The Python function."""
 
         self.arguments = arguments
         self.is_by_hand = is_by_hand
-        """Whether it calls a custom kernel."""
+        """True if it calls a custom kernel."""
 
     @cached_property
     def compiled(self) -> Any:
-        """numba's dispatcher, with its one overload."""
+        """numba's dispatcher, with a single overload."""
         if settings.DISABLE_JIT:
             raise RuntimeError("this program requires numba's compiler; unset NUMBA_DISABLE_JIT")
         on_kernel(self.name)
@@ -101,7 +101,7 @@ class Kernel:
 
     @cached_property
     def address(self) -> int:
-        """Where the code lies."""
+        """The address of the code."""
         return fast.address_of(self.compiled)
 
     @cached_property
@@ -109,15 +109,15 @@ class Kernel:
         return entry(self.address, self.arguments)
 
     def __call__(self, *arrays: Any) -> None:
-        """Run it. Arrays are not checked: they must be contiguous, with elements of the size of the arguments'."""
+        """Runs the kernel. Arrays are not checked: they must be contiguous, with the element size of the arguments."""
         self._entry(*arrays)
 
 
 def kernel(*arguments: str, by_hand: bool = False) -> Callable[[Callable[..., None]], Kernel]:
-    """A function of flat arrays of these NumPy types to be compiled by `addresses`, and cached on disk beside its file.
+    """Declares a kernel: a function on flat arrays that `addresses` compiles and caches on disk next to its file.
 
-    Each is `"const int8"` where it is only read, `"int8"`, or a scalar, `"value index"`. What calls a function that a
-    person wrote (`by_hand`) is compiled as that one.
+    Each argument is `"const int8"` (read-only), `"int8"` (writable), or a scalar such as `"value index"`. Kernels that call
+    a custom kernel (`by_hand`) are compiled with the options for custom kernels.
     """
 
     def made(function: Callable[..., None]) -> Kernel:
@@ -128,7 +128,7 @@ def kernel(*arguments: str, by_hand: bool = False) -> Callable[[Callable[..., No
 
 
 def addresses(*kernels: Kernel) -> Any:
-    """Where the code of kernels lies, as `call` takes it: compiled by this process and those that help it."""
+    """Returns the addresses of kernels, as `call` takes them; compiles them in this process and its helpers."""
     for each in kernels:
         if work.takes(each.name):
             _ = each.compiled
@@ -151,4 +151,4 @@ def _call(emission: Emission, table: Any, number: Any, *arguments: Any) -> Any:
 _CALL = operation("call", _call_type, _call)
 
 OPERATIONS: dict[str, Any] = {"call": _CALL}
-"""Name to operation; the emitted code imports them by name."""
+"""The operations by name; emitted code imports them."""
