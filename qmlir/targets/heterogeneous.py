@@ -1,7 +1,7 @@
-"""Programs of several targets: the parts of a module one after the other, each by what its target runs.
+"""Programs of several targets: they run the parts of a module one after the other, each on its target.
 
-What goes from part to part are arrays as the interpreter has them: of a quantized value its stored integers. So what a
-program computes is what the interpreter computes on the module, bit for bit.
+Arrays between parts have the interpreter's representation: stored integers for quantized values. So a program computes
+the same bits as the interpreter does on the module.
 """
 
 import re
@@ -57,18 +57,18 @@ from qmlir.text.tables import counted
 from qmlir.text.writing import folder_result
 
 _FILES = (MODULE, Path(MODULE).with_suffix(".safetensors").name, CARD)
-"""Those of a saved program beside what targets emit and the folders of parts."""
+"""The files of a saved program other than emitted code and the folders of parts."""
 
 _FILE_NAME = re.compile(r"\w[\w.-]{0,199}")
-"""What names a file inside a folder, and nothing outside of it."""
+"""Matches names that can only refer to a file directly in a folder."""
 
 Make = Callable[[ModuleOp, str, str], Runnable]
-"""What makes something to call of a part: of the module, the name of the part, and that of its target."""
+"""Creates the callable for a part from the module, the name of the part, and the name of its target."""
 
 
 @dataclass(frozen=True)
 class PartCall:
-    """A part in a run: its name, its target, what runs it, and its call in the caller."""
+    """A part in a run: its name, its target, the callable that runs it, and its call in the caller."""
 
     name: str
     target: str
@@ -77,11 +77,11 @@ class PartCall:
 
 
 Action = Callable[[list[Any]], None]
-"""Computes values from others, each at its place in a list."""
+"""Computes values from others, by their indices in the list of a run."""
 
 
 class StaticProgram:
-    """The parts of a function whose sizes are known, ready to be run in order."""
+    """The parts of a function with static shapes, ready to run in order."""
 
     def __init__(self, module: ModuleOp, function: str, make: Make):
         self.module = module
@@ -90,7 +90,7 @@ class StaticProgram:
         self._steps: list[PartCall] = []
         self._places: dict[SSAValue, int] = {}
         self._values: list[Any] = []
-        """What is known of them before a run: constants."""
+        """The initial list of a run: constants, and `None` for other values."""
 
         block = self.function.body.block
         for argument in block.args:
@@ -103,11 +103,11 @@ class StaticProgram:
 
     @property
     def steps(self) -> tuple[PartCall, ...]:
-        """The parts in the order in which they run, of a choice those of both branches."""
+        """The parts in execution order, including those of both branches of an `scf.if`."""
         return tuple(self._steps)
 
     def _place(self, value: SSAValue) -> int:
-        """The place of a value in the list of a run."""
+        """Returns the index of a value in the list of a run."""
         if value not in self._places:
             self._places[value] = len(self._places)
             self._values.append(None)
@@ -150,7 +150,7 @@ class StaticProgram:
 
     def _part(self, op: CallOp) -> PartCall:
         name = op.callee.root_reference.data
-        if not _FILE_NAME.fullmatch(name):  # a part has a file or a folder of its name
+        if not _FILE_NAME.fullmatch(name):  # a file or folder is named after the part
             raise op_error(op, f"calls part '{name}', whose name must consist of letters, digits, '_', '-' and '.'")
         target = target_of(function_of(self.module, name)) or HOST
         self._steps.append(PartCall(name, target, self._make(self.module, name, target), op))
@@ -174,7 +174,7 @@ class StaticProgram:
         return choose
 
     def run(self, arrays: Sequence[Array]) -> dict[str, Array]:
-        """The outputs by name."""
+        """Runs all parts; returns the outputs by name."""
         values = self._values.copy()
         values[: len(arrays)] = arrays
         for action in self._actions:
@@ -183,19 +183,19 @@ class StaticProgram:
 
     @cached_property
     def any_batch(self) -> AnyBatch:
-        """What runs it on any number of images."""
+        """The runner for other batch sizes."""
         function = self.function
         ports = ([open_port(function, port) for port in side] for side in (inputs_of(function), outputs_of(function)))
         return AnyBatch(batch_plan(without_calls(self.module), 1, function.sym_name.data), *ports)
 
     def run_into(self, arrays: Sequence[Array], targets: Sequence[Array]) -> None:
-        """Compute outputs into arrays that fit them."""
+        """Runs all parts; copies the outputs to `targets`."""
         for target, found in zip(targets, self.run(arrays).values(), strict=True):
             target[...] = found
 
 
 def without_calls(module: ModuleOp) -> ModuleOp:
-    """A clone of a module with its parts in the function that calls them, of which it is known what they compute."""
+    """Returns a clone of a module with all parts inlined, so that analyses see their operations."""
     with without_remarks():  # the parts of devices stay in the module
         return run_pipeline(module.clone(), "inline")
 
@@ -276,7 +276,7 @@ class HybridProgram(Runs):
         if self._only is not None:
             return self._only
         named: Shapes = {port.name: array.shape for port, array in zip(self._ports, arrays, strict=True)}
-        with self._lock:  # two threads with one new shape: one compiles
+        with self._lock:  # if two threads call with the same new shape, only one compiles
             named = named if self._batch is None else self._batch.piece(named)
             shapes = tuple(named.values())
             if shapes not in self._chains:
@@ -398,14 +398,14 @@ class HybridProgram(Runs):
         folder.mkdir()
         save_module(chain.module, folder / MODULE, PrintOptions(weights=Weights.SIDECAR))
         for step in chain.steps:
-            if isinstance(step.run, Program) and step.run.is_fixed:  # others are made for the sizes of a run
+            if isinstance(step.run, Program) and step.run.is_fixed:  # other parts are created for runtime sizes
                 step.run.write(folder / step.name, about)
         for name, made in files.items():
             (folder / name).write_bytes(made.encode() if isinstance(made, str) else made)
         seal_parts(folder, self._card(chain), about)
 
     def _card(self, chain: StaticProgram) -> ProgramCard:
-        """The card, as far as it is not that of files and parts."""
+        """Returns the card, without the digests of files and parts."""
         parts = {step.name: step.target for step in chain.steps}
         sides = inputs_of(chain.function), outputs_of(chain.function)
         inputs, outputs = (tuple(_card_port(open_port(chain.function, port)) for port in side) for side in sides)
@@ -423,19 +423,19 @@ def _card_port(port: runtime.ArrayPort) -> CardPort:
 
 def _part(module: ModuleOp, name: str, target: str, running: Running) -> Runnable:
     alone = part_module(module, name)
-    function_of(alone, name).sym_name = StringAttr(MAIN)  # what runs alone is what programs begin with
+    function_of(alone, name).sym_name = StringAttr(MAIN)  # programs start at `main`
     return execute_for(find_target(target), alone, MAIN, running)
 
 
 def _again(module: bytes, function: str, running: Running) -> HybridProgram:
-    """A program that was pickled: its parts are made anew, those of the CPU out of the cache."""
+    """Restores a pickled program: its parts are created again, those of the CPU from the cache."""
     return HybridProgram(module_of_bytes(module), function, running, partial(_part, running=running))
 
 
 def compile_parts(module: ModuleOp, function: str, running: Running) -> HybridProgram:
-    """A program of a partitioned module; what is left to the host is compiled for this processor.
+    """Compiles a partitioned module; operations that belong to no part are compiled for this CPU.
 
-    Raises `DiagnosticError` for a target that is not installed, and for what has no compiled form.
+    Raises `DiagnosticError` if a target is not installed, or if an operation can't be compiled.
     """
     clone = module.clone()
     called = function_of(clone, function)
@@ -445,7 +445,7 @@ def compile_parts(module: ModuleOp, function: str, running: Running) -> HybridPr
 
 
 def _check_calls(module: ModuleOp, function: FuncOp) -> None:
-    """Raise `DiagnosticError` for a call of a function that has parts of its own."""
+    """Raises `DiagnosticError` for a call of a function that is not a part."""
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     for op in function.walk():
         callee = functions.get(op.callee.root_reference.data) if isinstance(op, CallOp) else None
@@ -454,7 +454,7 @@ def _check_calls(module: ModuleOp, function: FuncOp) -> None:
 
 
 def load_parts(path: Path, card: ProgramCard) -> HybridProgram:
-    """The program that `HybridProgram.save` wrote, all of whose files have been checked by its card.
+    """Loads a program that `HybridProgram.save` wrote; its files must have been checked against its card.
 
     Raises `DiagnosticError`.
     """

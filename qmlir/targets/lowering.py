@@ -1,7 +1,7 @@
-"""A module for any target: lowered by its pipeline, written as what it emits, and run as it is run.
+"""Lowers, emits and runs a module for any target.
 
-Where a target has no way to run what it computes, the interpreter runs the module as the pipeline has lowered it: so a
-device that is not here computes what it would compute.
+If a target can't run its code, the interpreter runs the module as lowered by the target's pipeline. This shows the
+results of a device that is not available.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -30,7 +30,7 @@ from qmlir.target import Runnable, Running, Target, function_of_target
 
 
 def lowering_passes(target: Target, **values: str) -> Pipeline:
-    """The pipeline of `target`, with `values` for its options. Raises `DiagnosticError` where it has none."""
+    """Returns the pipeline of `target`, with option `values`. Raises `DiagnosticError` if it has none."""
     if not target.lowering:
         raise text_error(f"target '{target.name}' has no pipeline that lowers a module for it")
     known = {**target.defaults, **values}
@@ -42,12 +42,12 @@ def lowering_passes(target: Target, **values: str) -> Pipeline:
 
 
 def lower_for(target: Target, module: ModuleOp, **values: str) -> ModuleOp:
-    """A clone of a module of the quantized level, taken down by the pipeline of `target`; `values` are for it."""
+    """Lowers a clone of a module of the quantized level by the pipeline of `target`, with option `values`."""
     return run_pipeline(module.clone(), lowering_passes(target, **values))
 
 
 def emit_for(target: Target, lowered: ModuleOp) -> str | bytes:
-    """What `target` makes of a module that its pipeline has lowered. Raises `DiagnosticError` where that is nothing."""
+    """Emits code for a module that the pipeline of `target` has lowered. Raises `DiagnosticError` if it emits none."""
     if not target.emit:
         raise text_error(f"target '{target.name}' emits nothing")
     emit = function_of_target(target, target.emit)
@@ -60,13 +60,13 @@ def emit_for(target: Target, lowered: ModuleOp) -> str | bytes:
 
 
 def emitted(target: Target, module: ModuleOp, **values: str) -> str | bytes:
-    """The module lowered by the pipeline of `target`, as what it emits; `values` are for the pipeline."""
+    """Lowers a module for `target`, with pipeline option `values`, and returns the emitted code."""
     return emit_for(target, lower_for(target, module, **values))
 
 
 @contextmanager
 def _faults_of(target: Target, row: str) -> Generator[None]:
-    """Inside the `with` block what code of a package raises becomes an error that names the target and the place."""
+    """Converts exceptions of a package's code in the `with` block to errors that name the target and the location."""
     try:
         yield
     except DiagnosticException:
@@ -78,7 +78,7 @@ def _faults_of(target: Target, row: str) -> Generator[None]:
 
 
 def _checked(target: Target, run: Runnable, outputs: Sequence[Port], where: str) -> Runnable:
-    """What a package runs, with outputs that are held to the types of the function."""
+    """Wraps a package's function so that its outputs are checked against the types of the function."""
 
     def checked(inputs: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, Any]:
         with _faults_of(target, target.execute):
@@ -102,12 +102,12 @@ def _checked(target: Target, run: Runnable, outputs: Sequence[Port], where: str)
 
 
 def execute_for(target: Target, module: ModuleOp, function: str = "main", running: Running | None = None) -> Runnable:
-    """What runs `function` of a module of the quantized level on `target`."""
+    """Returns a callable that runs `function` of a quantized-level module on `target`."""
     if target.execute:
         execute = function_of_target(target, target.execute)
         with _faults_of(target, target.execute):
             made: object = execute(module, function, running or Running())
-        if not at_code(execute):  # of the tree
+        if not at_code(execute):  # part of qmlir
             return cast(Runnable, made)
         if not callable(made):
             found = f"but '{target.execute}' returned {type(made).__name__}{at_code(execute)}"

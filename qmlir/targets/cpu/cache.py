@@ -65,7 +65,7 @@ def program_key(module: ModuleOp, isa: str, threads: int, tuned: str = "", emitt
 
 
 def saved_key(card: str, source: str) -> str:
-    """Returns the cache key of the machine code that numba generates here for a saved program; `card` is its card's digest.
+    """Returns the cache key of the machine code that numba generates here for a saved program; `card` is its digest.
 
     `source` is the source of its kernels, which may call functions of installed packages.
     """
@@ -320,7 +320,7 @@ def check_directory(directory: Path) -> None:
 
 
 def _free_place(directory: Path, key: str) -> Path:
-    """Returns a free path for a new entry; removes damaged entries. Raises `OSError` if other files occupy all names."""
+    """Returns a free path for a new entry; removes damaged entries. Raises `OSError` if all names are taken."""
     for name in _names(key):
         place = directory / name
         if not is_intact(place):  # another process may have built it

@@ -286,7 +286,7 @@ class Program(Runs):
         return not self._parameters and all(type_ is not None and type_.has_static_shape() for type_ in types)
 
     def _padded(self, lengths: Lengths) -> AnyLength | None:
-        """Returns the program for all sizes up to a maximum; `None`, with a warning, if the function can't be padded."""
+        """Returns the program for all sizes up to a maximum; `None`, with a warning, if it can't be padded."""
         known = checked_lengths(self._module, lengths, self._function)
         try:
             found = outline(self._module, self._function)

@@ -38,7 +38,7 @@ def capacities_up_to(largest: int) -> tuple[int, ...]:
 
 
 def checked_lengths(module: ModuleOp, lengths: Lengths, function: str) -> dict[str, tuple[int, ...]]:
-    """Returns the capacities of each dynamic dimension. Raises `DiagnosticError` for an unknown name or invalid size."""
+    """Returns the capacities of each dynamic dimension. Raises `DiagnosticError` for an unknown name or bad size."""
     known = open_sizes(module, function)
     found: dict[str, tuple[int, ...]] = {}
     for name, given in lengths.items():

@@ -51,7 +51,7 @@ def _drop(op: ObserveOp) -> None:
 
 
 def _of_constants(module: ModuleOp, function: str) -> ModuleOp | None:
-    """Returns a module that computes only the observed values that depend on constants alone; `None` if there are none."""
+    """Returns a module that computes only observed values that depend on constants alone; `None` if there are none."""
     clone = module.clone()
     varying = depends_on_data(clone)
     for op in _observers(clone):
@@ -231,7 +231,7 @@ class _Recorded(ObservedValue):
 
 
 def _images_in(module: ModuleOp, options: RunOptions, run: Run, batch: Mapping[str, int]) -> Images | None:
-    """Returns where each observed value holds which sample, for runs of one shape; `None` if samples may depend on others."""
+    """Returns which sample each part of an observed value belongs to; `None` if samples may depend on each other."""
     function = function_of(module, options.function)
     observers = _observers(module)
     if not batch or any(op.parent is not function.body.block for op in observers) or open_composites(module):
@@ -261,9 +261,9 @@ def _batched(
 class BatchedMachine:
     """Runs the interpreter on several samples at a time, with compiled records. Not thread-safe.
 
-    Samples of equal shape run together if they are independent; `batch` is the batch axis of each input. All results other
-    than sums of products are bit-identical to those of a single sample. The range and sums of each sample are recorded
-    separately. If a value is NaN, the samples run again one by one to find it.
+    Samples of equal shape run together if they are independent; `batch` is the batch axis of each input. All results
+    other than sums of products are bit-identical to those of a single sample. The range and sums of each sample are
+    recorded separately. If a value is NaN, the samples run again one by one to find it.
     """
 
     def __init__(self, module: ModuleOp, options: RunOptions, batch: Mapping[str, int], at_once: int) -> None:
@@ -310,7 +310,7 @@ class BatchedMachine:
         return self._recorder.end()
 
     def taken(self) -> dict[str, Statistics]:
-        """The statistics of each key since the last call."""
+        """Returns the statistics of each key since the last call."""
         return self._recorder.taken()
 
 
@@ -375,7 +375,7 @@ class CompiledMachine:
         return RunFigures(keys, [run.first], seen[:, None])
 
     def taken(self) -> dict[str, Statistics]:
-        """The statistics of each key since the last call."""
+        """Returns the statistics of each key since the last call."""
         found = self._made.records.statistics(self._records) if self._has_run else {}
         self._records, self._has_run = self._made.records.empty(), False
         for key, known in ({} if self._constants is None else self._constants.taken()).items():

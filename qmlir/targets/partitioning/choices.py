@@ -1,7 +1,7 @@
-"""Which targets may have an operation, why not the others, and what it costs to leave it to the host.
+"""Decides which targets can get an operation, the reasons against others, and the cost of leaving it to the host.
 
-A cost is in bytes: those of a value that goes over a border and `transfer_bytes` for the transfer; `intensity` makes
-bytes of the work that a device would have done.
+Costs are in bytes: the size of a value that crosses between targets, plus `transfer_bytes` per transfer. `intensity`
+converts the work of a device to bytes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,19 +25,19 @@ from qmlir.targets.partitioning.problem import CostGraph, graph_of
 
 @dataclass(frozen=True)
 class Preferences:
-    """What weighs how much when operations are divided."""
+    """The weights of the cost function of partitioning."""
 
     transfer_bytes: int = 4096
-    """The bytes that move in the time that a transfer takes to begin."""
+    """The latency of a transfer, as the number of bytes that could be moved in that time."""
 
     intensity: float = 0.0
-    """How much a device must have to compute for each byte over its border; at 0 it gets all that it supports.
+    """The least work that a device must get per byte that crosses to it; at 0 it gets all operations that it supports.
 
-    A product that is added counts as one, and so does an element of a result of what does not multiply.
+    Work is counted in multiply-adds, or in result elements for operations that don't multiply.
     """
 
     min_ops: int = 1
-    """Parts of fewer operations stay with the host, or go to the next target."""
+    """The fewest operations in a part; smaller parts go to the next target or the host."""
 
     def __post_init__(self) -> None:
         if self.transfer_bytes < 0 or self.intensity < 0 or self.min_ops < 1:
@@ -45,7 +45,7 @@ class Preferences:
 
 
 def is_free(op: Operation) -> bool:
-    """Whether `op` computes no new number: it is wherever the least goes over borders."""
+    """Returns true if `op` only moves or selects values: it is placed where the fewest bytes cross."""
     if isinstance(op, CastOperation):
         return True
     if op.has_trait(SizesKnownInRun, value_if_unregistered=False):
@@ -54,7 +54,7 @@ def is_free(op: Operation) -> bool:
 
 
 def work(op: Operation) -> int:
-    """How much there is to compute: multiply-adds, or elements of results."""
+    """Returns the work of an operation: multiply-adds, or elements of results."""
     if isinstance(op, MultipliesAndAdds):
         return op.multiply_adds()
     return sum(map(elements_of, op.results))
@@ -62,14 +62,14 @@ def work(op: Operation) -> int:
 
 @dataclass
 class _Candidate:
-    """An operation: the places that may have it, the preferred one first, and what is said against the others."""
+    """The places that can get an operation, preferred first, and the reasons against the others."""
 
     places: list[int]
     reasons: dict[str, str] = field(default_factory=dict[str, str])
 
 
 def _host_only(op: Operation) -> str | None:
-    """Why no device may have `op`, whatever targets say of it."""
+    """Returns the reason why `op` must stay on the host regardless of targets; `None` if there is none."""
     if isinstance(op, CallOp):
         callee = SymbolTable.lookup_symbol(op, op.callee)
         if callee is not None and PART in callee.attributes:
@@ -81,7 +81,7 @@ def _host_only(op: Operation) -> str | None:
 
 
 class Division:
-    """The division of one function: candidates, the plan, and why operations are where they are."""
+    """The partitioning of one function: candidates, the plan, and the reason for each placement."""
 
     def __init__(self, function: FuncOp, targets: Sequence[Description], preferences: Preferences):
         self._function, self._preferences = function, preferences
@@ -94,16 +94,16 @@ class Division:
             self.graph, self.plan = self._solved()
 
     def name_of(self, phase: int) -> str:
-        """The target whose turn it is in `phase`."""
+        """Returns the target of `phase`."""
         place = self.graph.problem.place(phase)
         return HOST if place == HOST_PLACE else self.devices[place - 1].name
 
     def phases(self) -> list[int]:
-        """The phases of the parts, in order."""
+        """Returns the phases of the parts, in order."""
         return sorted({phase for phase in self.plan if self.graph.problem.place(phase) != HOST_PLACE})
 
     def elsewhere(self) -> Mapping[Operation, tuple[str, str]]:
-        """The operations that the preferred target has not, those of the host first; each with its target and why."""
+        """Returns operations that the preferred target didn't get, the host's first, with their target and reason."""
         named = {op: self.name_of(phase) for op, phase in zip(self.graph.operations, self.plan, strict=True)}
         others = [each.name for each in self._targets[1:] if each.name != HOST]
         return {
@@ -113,10 +113,11 @@ class Division:
             if name == wanted
         }
 
-    # How it comes about
+    # --- Solving
+    # ----------------------------------------------------------------------------------------------------------
 
     def _solved(self) -> tuple[CostGraph, Plan]:
-        # What decides between places of one cost is less than any cost.
+        # Preferences between places of equal cost are smaller than any cost: a byte costs `unit`.
         unit = 1 + sum(1 for _ in self._function.body.block.ops) * (1 + len(self.devices))
 
         def crossing(value: SSAValue) -> int:
@@ -157,7 +158,7 @@ class Division:
         return found
 
     def _too_small(self) -> dict[Operation, tuple[int, int]]:
-        """The operations of parts that are too small, each with its place and the number of those in the part."""
+        """Returns the operations of parts that are too small, with their place and the size of the part."""
         members: dict[int, list[Operation]] = {phase: [] for phase in self.phases()}
         for op, phase in zip(self.graph.operations, self.plan, strict=True):
             if phase in members:
@@ -188,7 +189,7 @@ class Division:
         return self._border(op, self.devices[candidate.places[0] - 1].name)
 
     def _reason_before(self, op: Operation, name: str) -> str:
-        """Why the targets that are preferred to the one called `name` have not `op`."""
+        """Returns why the targets preferred to `name` didn't get `op`."""
         reasons = self._candidate(op).reasons
         preferred = takewhile(lambda each: each != name, (target.name for target in self._targets))
         return "; ".join(dict.fromkeys(reasons.get(each) or self._border(op, each) for each in preferred))

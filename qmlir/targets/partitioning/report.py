@@ -1,4 +1,4 @@
-"""What a division came to, as plain data: the parts with what goes over their borders, why the rest is elsewhere."""
+"""The result of partitioning as plain data: the parts with their crossings, and why other operations are elsewhere."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -151,7 +151,7 @@ def _head(found: PartitionReport) -> str:
     if not found.parts:
         return f"@{found.function}: no part for any of {', '.join(found.targets)}"
     done = sum(part.multiply_adds for part in found.parts)
-    tenths = 1000 * done // found.multiply_adds if found.multiply_adds else 0  # all of them alone are 100%
+    tenths = 1000 * done // found.multiply_adds if found.multiply_adds else 0  # rounds down: 100.0% means all of them
     share = f", {tenths / 10:.1f}% of the multiply-adds" if found.multiply_adds else ""
     crossings = f"{counted(found.crossings, 'crossing')} of {bytes_text(found.bytes)}"
     return f"@{found.function}: {counted(len(found.parts), 'part')}{share}, {crossings}"
@@ -179,7 +179,7 @@ def _multiply_adds(function: FuncOp) -> int:
 
 
 def part_report(function: FuncOp, target: str) -> PartReport:
-    """What is to be said of the function of a part."""
+    """Returns the report of a part's function."""
     return PartReport(
         function.sym_name.data,
         target,
@@ -193,7 +193,7 @@ def part_report(function: FuncOp, target: str) -> PartReport:
 def partition_report(
     function: FuncOp, targets: Iterable[str], parts: Iterable[PartReport], stays: Iterable[Stay]
 ) -> PartitionReport:
-    """The report of a function that was divided into `parts`, with what the preferred target has not."""
+    """Returns the report of a function divided into `parts`, with the operations that are not on the first target."""
     found = tuple(parts)
     crossings = [each for part in found for each in part.crossings]
     return PartitionReport(

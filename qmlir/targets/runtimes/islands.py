@@ -1,8 +1,8 @@
-"""Running islands: the nodes of a model that `nn` has no operation for, in ONNX Runtime or ONNX's own evaluator.
+"""Runs fallback subgraphs (islands): nodes without an `nn` operation, in ONNX Runtime or ONNX's reference evaluator.
 
-An island comes out of a model or the text of a module, and is not trusted: it may name no files, and nothing is loaded
-for it. Some operators of ONNX Runtime end the process on inputs without elements, as a batch of 0 samples. Such inputs
-first run in a process of their own.
+An island comes from a model or the text of a module, and is not trusted: it must not refer to files, and no code is
+loaded for it. Some operators of ONNX Runtime crash on inputs without elements, such as a batch of 0 samples. Such
+inputs first run in a subprocess.
 """
 
 import json
@@ -36,7 +36,7 @@ from qmlir.targets.runtimes.packages import TITLES, is_installed
 REFERENCE = "ONNX's reference implementation"
 
 KEPT = 64
-"""How many islands stay open in a process."""
+"""The number of islands that stay open in a process."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class OpenIsland:
     """An island that is ready to run."""
 
     runtime: str
-    """What runs it, for messages."""
+    """The name of the runtime, for messages."""
 
     run: Callable[[Sequence[Any]], Sequence[Any]]
-    """The outputs for inputs in order, as arrays and lists of arrays."""
+    """Computes the outputs from the inputs, both in order, as arrays and lists of arrays."""
 
     types: tuple[TypeProto, ...]
-    """The types of the outputs that the runtime infers, as far as it knows them; none if it infers nothing."""
+    """The output types that the runtime infers, possibly incomplete; empty if it infers none."""
 
 
 def _messages(message: Message) -> Iterator[Message]:
@@ -64,7 +64,7 @@ def _messages(message: Message) -> Iterator[Message]:
 
 
 def _checked_model(data: bytes) -> ModelProto:
-    """The model of an island. Raises `InterpretationError` for what is none, or one that names files."""
+    """Parses the model of an island. Raises `InterpretationError` if it is invalid or refers to files."""
     model = ModelProto()
     try:
         model.ParseFromString(data)
@@ -81,9 +81,9 @@ def _checked_model(data: bytes) -> ModelProto:
 
 
 def _session(model: ModelProto) -> OrtSession:
-    """A session of an island. Where ONNX Runtime refuses it, of the same one with open sizes.
+    """Creates a session of an island; if ONNX Runtime rejects it, of a copy with dynamic input sizes.
 
-    It infers the types in branches that are never taken with the sizes at hand, and refuses what these do not fit.
+    ONNX Runtime infers types even in branches that are never taken for the given sizes, and rejects a mismatch there.
     """
     try:
         return OrtSession(model.SerializeToString(), OrtOptions())
@@ -105,20 +105,20 @@ run_once(*pickle.load(sys.stdin.buffer))
 
 
 def run_once(model: bytes, values: Mapping[str, Any]) -> None:
-    """Run an island on `values` in ONNX Runtime. An error is none here: the caller gets it from a run of its own."""
+    """Runs an island on `values` in ONNX Runtime; ignores errors, which the caller gets from its own run."""
     with suppress(DiagnosticError):
         _session(_checked_model(model))(values)
 
 
 def _ends_process(model: ModelProto, values: Mapping[str, Any]) -> bool:
-    """Whether ONNX Runtime ends a process that runs an island on `values`: a division by zero, a failed assertion."""
+    """Returns true if ONNX Runtime crashes on `values`, for example by a division by zero or a failed assertion."""
     command = [sys.executable, "-P", "-c", _PROGRAM, json.dumps(sys.path)]
     sent = pickle.dumps((model.SerializeToString(), dict(values)))
     return subprocess.run(command, input=sent, capture_output=True, check=False).returncode < 0
 
 
 def _empty_axes(value: Any) -> Any:
-    """Which axes of a value have no elements, `None` for a value with elements."""
+    """Returns, for each axis of a value, if it is empty; `None` for a value with elements."""
     sizes = np.shape(value)
     return tuple(size == 0 for size in sizes) if 0 in sizes else None
 
@@ -144,11 +144,11 @@ def _in_onnx_runtime(model: ModelProto) -> OpenIsland:
 
 
 _ELEMENT_TYPES: Mapping[str, int] = {f"tensor({name.lower()})": kind for name, kind in TensorProto.DataType.items()}
-"""Data types by the names that ONNX Runtime has for tensors of them."""
+"""The ONNX data types by ONNX Runtime's names of tensor types."""
 
 
 def _inferred(name: str, shape: Sequence[int | None]) -> TypeProto:
-    """The type of an output; its rank is unknown if `shape` is empty, which stands for a scalar, too."""
+    """Returns the type of an output; an empty `shape` means a scalar or an unknown rank."""
     kind = _ELEMENT_TYPES.get(name)
     if kind is None:
         return TypeProto()
@@ -159,14 +159,14 @@ def _in_reference(model: ModelProto) -> OpenIsland:
     names = [each.name for each in model.graph.input]
     try:
         evaluator: Any = ReferenceEvaluator(model)
-    except Exception as error:  # its errors have no class in common but this: most say that there is no implementation
+    except Exception as error:  # its errors have no common base class; most say that an implementation is missing
         raise InterpretationError(f"{REFERENCE} has no {_line(error)}") from error
 
     def run(values: Sequence[Any]) -> Sequence[Any]:
         try:
             with np.errstate(all="ignore"):
                 return evaluator.run(None, dict(zip(names, values, strict=True)))
-        except Exception as error:  # what NumPy raises for inputs that do not fit, and its own
+        except Exception as error:  # errors of NumPy for inputs that don't fit, and its own errors
             raise InterpretationError(f"{REFERENCE} fails: {_line(error)}") from error
 
     return OpenIsland(REFERENCE, run, ())
@@ -178,9 +178,9 @@ def _line(error: Exception) -> str:
 
 @lru_cache(KEPT)
 def open_island(model: bytes) -> OpenIsland:
-    """What runs an island: ONNX Runtime where it is installed and can, otherwise ONNX's reference implementation.
+    """Opens an island in ONNX Runtime if it is installed and supports it, otherwise in ONNX's reference evaluator.
 
-    Raises `InterpretationError` where neither can.
+    Raises `InterpretationError` if neither supports it.
     """
     proto = _checked_model(model)
     reasons: list[str] = []
@@ -198,7 +198,7 @@ def open_island(model: bytes) -> OpenIsland:
 
 
 def _has_narrow_types(model: ModelProto) -> bool:
-    """Whether values have types of less than 8 bits and the like, which ONNX Runtime takes from Python in no form."""
+    """Returns true if an input or output has a type, such as int4, that ONNX Runtime can't exchange with Python."""
     types = {each.type.tensor_type.elem_type for each in (*model.graph.input, *model.graph.output)}
     known = {TensorProto.UNDEFINED, TensorProto.STRING, *BY_BYTES.values()}
     return any(helper.tensor_dtype_to_np_dtype(type_).kind == "V" for type_ in types - known)
@@ -210,7 +210,7 @@ def _element(type_: Attribute) -> Attribute:
 
 
 def _given(value: Any, type_: Attribute) -> Any:
-    """A value of the interpreter as runtimes take it."""
+    """Converts a value of the interpreter for a runtime."""
     if isinstance(type_, SequenceType):
         return [_given(each, type_.tensors) for each in value]
     kind = DATA_TYPES[_element(type_)]
@@ -220,7 +220,7 @@ def _given(value: Any, type_: Attribute) -> Any:
 
 
 def _taken(value: Any, type_: Attribute) -> Any:
-    """What a runtime gives as the interpreter has it. Raises `InterpretationError` for another type than `type_`."""
+    """Converts an output of a runtime for the interpreter. Raises `InterpretationError` if its type isn't `type_`."""
     if isinstance(type_, SequenceType):
         if not isinstance(value, list | tuple):
             raise InterpretationError(f"the fallback subgraph must return {type_}, but returned {type(value).__name__}")
@@ -234,14 +234,14 @@ def _taken(value: Any, type_: Attribute) -> Any:
 
 
 def evaluate(op: OnnxIslandOp, inputs: Sequence[Any]) -> tuple[Any, ...]:
-    """The results of an island. Raises `InterpretationError` or `DiagnosticError`."""
+    """Computes the results of an island. Raises `InterpretationError` or `DiagnosticError`."""
     return prepare(op)(inputs)
 
 
 def prepare(op: OnnxIslandOp) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """What gives the results of an island, which must not change: what its types and its model say is looked up once.
+    """Returns a function that computes the results of an island; lookups that depend only on `op` are done once.
 
-    Raises `InterpretationError` or `DiagnosticError`, as each run does.
+    `op` must not change afterwards. Raises `InterpretationError` or `DiagnosticError`, as each run does.
     """
     run = open_island(op.model_bytes).run
     givers = [_giver(each.type) for each in op.operands]
@@ -259,7 +259,7 @@ def prepare(op: OnnxIslandOp) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
 
 
 def _giver(type_: Attribute) -> Callable[[Any], Any]:
-    """`_given` of a type; nearly always a value is as runtimes take it."""
+    """Returns a faster `_given` for a type: values rarely need a conversion."""
     kind = None if isinstance(type_, SequenceType) else DATA_TYPES.get(_element(type_))
     if kind in (None, TensorProto.STRING):
         return lambda value: _given(value, type_)
@@ -268,7 +268,7 @@ def _giver(type_: Attribute) -> Callable[[Any], Any]:
 
 
 def _taker(type_: Attribute) -> Callable[[Any], Any]:
-    """`_taken` of a type; nearly always a runtime gives what fits it."""
+    """Returns a faster `_taken` for a type: outputs nearly always match it."""
     ranked = ranked_tensor(type_)
     dtype = None if ranked is None else value_dtype(ranked.get_element_type())
     if ranked is None or dtype is None or dtype == np.object_ or ranked.get_element_type() == i1:
@@ -286,7 +286,7 @@ def _taker(type_: Attribute) -> Callable[[Any], Any]:
 
 
 def knows(domain: str, op_type: str) -> bool:
-    """Whether a runtime may compute an operator: ONNX or ONNX Runtime declares it."""
+    """Returns true if a runtime may support an operator: ONNX or ONNX Runtime declares it."""
     return bool(defs.has(op_type, domain)) or (is_installed(PACKAGE) and (domain, op_type) in newest_versions())
 
 
@@ -296,4 +296,4 @@ RUNNING: Mapping[str, Callable[..., Any]] = {
     "open": open_island,
     "knows": knows,
 }
-"""Rows of the table `nn.onnx_island`."""
+"""The rows of the table `nn.onnx_island`."""

@@ -36,9 +36,9 @@ class NarrowDots(ByteDots):
 class MaskedDots(ByteDots):
     """Sums products with unsigned weights at their position in the byte that they share.
 
-    A mask clears all other weights of the byte, and the result is multiplied as an unsigned byte with signed bytes of `x`.
-    This saves one instruction per part compared to moving the weights. Each part has separate sums, scaled by `2^n` for
-    weights `n` bits to the left; `totals` adds them up.
+    A mask clears all other weights of the byte, and the result is multiplied as an unsigned byte with signed bytes of
+    `x`. This saves one instruction per part compared to moving the weights. Each part has separate sums, scaled by
+    `2^n` for weights `n` bits to the left; `totals` adds them up.
     """
 
     def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:

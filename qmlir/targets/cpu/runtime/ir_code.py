@@ -24,8 +24,8 @@ SPEED = 2
 """LLVM's optimization level: `-O2`, with loop vectorization but without SLP vectorization, as in numba.
 
 For the digits CNN, MobileNetV2 and ResNet-50 on AVX2, compilation takes 0.52, 1.5 and 2.0 s at level 2; 0.65, 1.6 and
-2.4 s at level 3; and 0.49, 1.5 and 1.8 s at level 1. Run times agree within 2%. Kernels already use vectors; at level 1,
-LLVM would not vectorize the remaining loops.
+2.4 s at level 3; and 0.49, 1.5 and 1.8 s at level 1. Run times agree within 2%. Kernels already use vectors; at level
+1, LLVM would not vectorize the remaining loops.
 """
 
 
@@ -60,10 +60,10 @@ def compiled(text: str, machine: Any, speed: int = SPEED) -> bytes:
 
 
 def program_module(folder: Path, digest: str) -> Any:
-    """Returns the facts of the program in `folder` and its `main`; compiles it if it has no machine code for this machine.
+    """Returns the facts of the program in `folder` and its `main`; compiles it if no machine code fits this machine.
 
-    `digest` is the expected digest of the LLVM IR file. Raises `DamagedError` if it differs, or if this CPU lacks a feature
-    that the code needs.
+    `digest` is the expected digest of the LLVM IR file. Raises `DamagedError` if it differs, or if this CPU lacks a
+    feature that the code needs.
     """
     path = folder / IR
     data = path.read_bytes() if path.is_file() else b""

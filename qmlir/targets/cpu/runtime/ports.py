@@ -36,8 +36,8 @@ class ArrayPort:
     def is_narrow(self) -> bool:
         """True if kernels represent the elements differently from the caller.
 
-        Kernels store unsigned sub-byte integers and low-precision floats as signed integers, and 1-bit signed integers (-1
-        and 0) as 1 and 0.
+        Kernels store unsigned sub-byte integers and low-precision floats as signed integers, and 1-bit signed integers
+        (-1 and 0) as 1 and 0.
         """
         return self.bits > 0 and (self.dtype.kind != "i" or self.bits == 1)
 
@@ -53,7 +53,7 @@ class ArrayPort:
 
     @cached_property
     def limits(self) -> tuple[int, int] | None:
-        """The smallest and largest valid element if the NumPy type holds more values (bytes for Booleans); else `None`."""
+        """The smallest and largest valid element (byte for a Boolean) if the NumPy type holds more; else `None`."""
         if self.dtype == np.bool_:
             return 0, 1
         if not self.bits:
@@ -110,9 +110,9 @@ def _has_nan(array: Array) -> bool:
 
 
 def checked(port: ArrayPort, value: Any) -> Array:
-    """Returns `value` as a contiguous, aligned array in native byte order. Raises `InputError` if it doesn't fit `port`.
+    """Returns `value` as a contiguous, aligned array in native byte order. Raises `InputError` if it doesn't fit.
 
-    The layout and byte order of the caller's array are arbitrary; its type and shape must match.
+    The layout and byte order of the caller's array are arbitrary; its type and shape must match `port`.
     """
     # Fast path: arrays are nearly always ready for kernels, and every check is noticeable for small models.
     if type(value) is np.ndarray and value.dtype is port.dtype and value.shape == port.shape and not port.limits:
@@ -174,7 +174,7 @@ def _converted(port: ArrayPort, value: Any) -> Array:
 
 
 def by_name(ports: Sequence[ArrayPort], inputs: Mapping[str, Any] | Sequence[Any] | Array) -> list[Any]:
-    """Returns the values of all inputs in order, from a mapping by name, a sequence, or one array. Raises `InputError`."""
+    """Returns the values of all inputs in order, from a dict by name, a sequence, or one array. Raises `InputError`."""
     given: Any = inputs
     if given.__class__ is dict and len(given) == len(ports):
         try:  # the common case; errors are reported below

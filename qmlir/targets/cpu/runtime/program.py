@@ -40,7 +40,7 @@ def _flat(port: ArrayPort, array: Array) -> Array:
 
 
 def _stored(port: ArrayPort, array: Array) -> Array:
-    """Converts an input for kernels, which sign-extend sub-byte integers; the caller's are unsigned, such as 0 to 15."""
+    """Converts an input for kernels, which sign-extend sub-byte integers; the caller's may be unsigned (0 to 15)."""
     flat = _flat(port, array)
     if not port.is_narrow:
         return flat

@@ -1,10 +1,10 @@
-"""What the threads of a team do together, as functions of LLVM IR: they take chunks of loops, and wait for each other.
+"""LLVM IR functions for a team of threads: they claim chunks of loops, and synchronize.
 
-Who waits for a word of the team (see `team`) spins for a moment, and then lets the system run others: on a busy machine
-the one that is waited for may have no core.
+A thread that waits for a word of the team (see `team`) spins briefly, then yields to the operating system: on a busy
+machine, the thread it waits for may not be running.
 """
 
-# llvmlite has no types that a checker could read.
+# llvmlite has no type annotations.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import re
@@ -38,27 +38,27 @@ from .team import (
 from .team import TAKEN as TAKEN_WORD
 
 OTHERS = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
-"""The function of the system that lets other threads run."""
+"""The system function that lets other threads run."""
 
 ALONE, BEGIN, END, FINISHED, TAKEN = "alone", "chunk_begin", "chunk_end", "finished", "taken"
-"""The functions that kernels call: on the team and the thread, but for the bounds of a chunk."""
+"""The functions that kernels call; all take the team and the thread number, except those for the bounds of a chunk."""
 
-# Why the threads agree. A step is a divided loop or the work of one thread. Let AT be the number of steps that are
-# over for a thread, PASSED the number that are over for all, and a chunk of a step be claimed by adding 1 to the word
-# TAKEN of the thread that owns it.
+# Correctness of the protocol. A step is a divided loop, or work for a single thread. AT is the number of steps that
+# are complete for a thread, PASSED the number that are complete for all. A thread claims a chunk of a step by adding 1
+# to the word TAKEN of the thread that owns the chunk.
 #
 # Claims: TAKEN holds LIMIT * steps + chunks taken, and only grows. A claim is a compare-and-swap of one word, so that
-# two threads never claim one chunk; relaxed order is enough, as no other memory hangs on the claim itself.
+# two threads never claim the same chunk. Relaxed order is enough, since no other memory depends on the claim itself.
 #
-# Late threads: once a step is over, all of its chunks were claimed, and every word that it used lies at its end or in a
-# later step. A thread whose AT is old therefore finds every range taken, claims nothing, and writes nothing.
+# Late threads: once a step is complete, all of its chunks were claimed, and every word that it used is at its end or in
+# a later step. A thread with an old AT therefore finds every range taken, claims nothing, and writes nothing.
 #
-# Visibility: `finished` adds what a thread did to DONE (sequentially consistent, so also a release). The additions
-# form one release sequence; the thread whose addition makes the sum complete has acquired the writes of all others,
-# resets DONE, and publishes PASSED with a release. Waiting reads PASSED with an acquire: what follows the barrier
-# sees all writes of the step, and DONE = 0. No thread adds to DONE for the next step before it has seen that PASSED.
+# Visibility: `finished` adds the number of chunks that a thread completed to DONE (sequentially consistent, so also a
+# release). The additions form one release sequence. The thread whose addition completes the sum has acquired the writes
+# of all others, resets DONE, and publishes PASSED with a release. Waiting threads read PASSED with an acquire: code
+# after the barrier sees all writes of the step, and DONE = 0. No thread adds to DONE for the next step before it has
+# seen that PASSED.
 #
-# Sources: C11 memory model, section 5.1.2.4 (release sequences); work stealing as in Blumofe and Leiserson, 1999. The
 # protocol was model-checked on all interleavings of two threads.
 _WORDS = """
 define internal ptr @word(ptr %team, i64 %place) alwaysinline nounwind {
@@ -100,8 +100,8 @@ after:
 }
 """
 
-# The word that counts the chunks taken of a range is LIMIT * steps + chunks taken: none are taken where it is from a
-# step before, and all where it is from one that follows.
+# TAKEN of a range is LIMIT * steps + chunks taken: a value from an earlier step means that none are taken, a value from
+# a later step that all are.
 _TAKEN = """
 define internal i64 @seen(ptr %team, i64 %number, i64 %owner) alwaysinline nounwind {
   %word = call ptr @own(ptr %team, i64 %owner, i64 {TAKEN})
@@ -270,9 +270,9 @@ wait:
 }
 """
 
-# Between jobs, by the calling convention of numba. `serve` runs jobs as thread `number`, until the team is free and no
-# job came for a while; a job is one whole if its ticket is the same after it was read, and may be over by then: see
-# `team`. `lead` runs a job as the first thread.
+# Jobs, with numba's calling convention. `serve` runs jobs as thread `number`, until the team is free and no job has
+# come for a while. A job was read consistently if its ticket is unchanged afterwards; it may already be over by then:
+# see `team`. `lead` runs a job as the first thread.
 _JOBS = """
 define i32 @{NAME}_serve({TAKES}, i64 %number) {{
 entry:
@@ -345,7 +345,7 @@ define i32 @{NAME}_lead({TAKES}, i64 %steps, i64 %table) {{
 """
 
 _NO_OWNER = "ptr null, ptr null, i64 0, i64 8"
-"""How arrays begin that nobody owns, by numba's conventions."""
+"""The first fields of an array without an owner, in numba's calling convention."""
 
 _NUMBERS = {
     "AT": AT, "COUNT": COUNT, "DID": DID, "DONE": DONE, "EACH": EACH, "ENGAGED": ENGAGED, "FIRST": FIRST, "IDLE": IDLE,
@@ -355,23 +355,23 @@ _NUMBERS = {
 
 
 def team_names() -> list[str]:
-    """The functions of a module for a team, whether it has them or not."""
+    """Returns the names reserved for team functions in a module."""
     own = ["word", "own", "waited", "seen", "none", "taken_of", "take", "note", "chunk_bound", OTHERS]
     return [ALONE, BEGIN, END, FINISHED, TAKEN, *own]
 
 
 def _rest(triple: str) -> tuple[str, str]:
-    """What tells the core that this thread waits, and the declaration of it."""
+    """Returns the instruction that tells the core that this thread spins, and its declaration."""
     if triple.startswith(("x86_64", "i686", "i386")):
         return "call void @llvm.x86.sse2.pause()", "declare void @llvm.x86.sse2.pause()"
     if triple.startswith(("aarch64", "arm64")):
-        # `yield` does nothing on most cores; this takes about as long as x86's pause.
+        # `yield` does nothing on most cores; `isb` takes about as long as x86's pause.
         return "call void @llvm.aarch64.isb(i32 15)", "declare void @llvm.aarch64.isb(i32 immarg)"
     return "", ""
 
 
 def team_functions(name: str, triple: str) -> str:
-    """What a module for a team calls, and `NAME_lead` and `NAME_serve`, which run its steps."""
+    """Returns the IR of the team functions, and of `NAME_lead` and `NAME_serve`, which run jobs."""
     rest, declaration = _rest(triple)
     texts: dict[str, object] = {**_NUMBERS, "NAME": name, "REST": rest, "OTHERS": OTHERS}
     texts["TAKES"] = "ptr %r, ptr %e, ptr %a, ptr %b, i64 %n, i64 %s, ptr %team, i64 %h, i64 %t"
@@ -383,17 +383,17 @@ def team_functions(name: str, triple: str) -> str:
 
 PREFIX = "qmlir_team"
 LEAD_SYMBOL, SERVE_SYMBOL = f"{PREFIX}_lead", f"{PREFIX}_serve"
-"""The functions that run jobs as the first thread of a team, and as another one, in `team_object`."""
+"""The functions in `team_object` that run jobs, as the first thread of a team and as another one."""
 
 
 def shared_symbol(name: str) -> str:
-    """The symbol of a function that kernels call, in `team_object`."""
+    """Returns the symbol in `team_object` of a function that kernels call."""
     return f"{PREFIX}_{name}"
 
 
 @cache
 def team_object() -> bytes:
-    """The same functions as an object with symbols of their own, for kernels that other compilers made."""
+    """Compiles the team functions to an object with separate symbols, for kernels of other compilers."""
     machine = host_machine()
     own = "|".join(name for name in team_names() if name != OTHERS)
     text = re.sub(rf"@({own})\b", lambda found: f"@{shared_symbol(found[1])}", team_functions(PREFIX, machine.triple))
@@ -402,7 +402,7 @@ def team_object() -> bytes:
 
 @cache
 def provide_team() -> tuple[int, int]:
-    """Let LLVM find the functions of a team by their symbols; the addresses of `lead` and `serve`."""
+    """Makes the team functions available to LLVM by symbol; returns the addresses of `lead` and `serve`."""
     engine = made_engine()
     engine.add_object_file(llvm.ObjectFileRef.from_data(team_object()))
     engine.finalize_object()
@@ -413,7 +413,7 @@ def provide_team() -> tuple[int, int]:
 
 
 _KEPT: list[Any] = []
-"""Code lives as long as its engine."""
+"""Keeps the engines, and so their code, alive."""
 
 
 def _filled(part: str, texts: dict[str, object]) -> str:

@@ -1,7 +1,7 @@
-"""`kernel-bufferize`: tensors become memory.
+"""`kernel-bufferize`: converts tensors to memrefs.
 
-Before it, each destination gets an empty or filled tensor of its own. `cse` makes one of all equal ones, which as
-memory would have to be copied for each writer; filling again costs no more than a copy.
+First, each destination gets a separate empty or filled tensor: `cse` merges equal ones, and as memory, a merged tensor
+would have to be copied for each writer. Filling again costs no more than a copy.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ def _empty_of(value: SSAValue) -> tensor.EmptyOp | None:
 
 
 def _copy_for(use: Use, op: Operation) -> None:
-    """Let one use have a copy of `op`, in front of its user."""
+    """Gives one use a separate copy of `op`, directly before its user."""
     own = op.clone()
     block = use.operation.parent
     assert block is not None
@@ -42,14 +42,14 @@ def _copy_for(use: Use, op: Operation) -> None:
 
 
 def dissolve_rows(function: FuncOp) -> None:
-    """Let operations by rows be those that are inside, where no few rows go together."""
+    """Replaces row fusions by the operations inside if too few rows would be processed together."""
     for op in list(function.walk()):
         if isinstance(op, RowFusionOp) and not rows_together(op.steps, op.sizes):
             op.dissolve()
 
 
 def give_each_destination_its_own(function: FuncOp) -> None:
-    """Copy fills and empty tensors of `function` to the operations that write over them, and erase unused ones."""
+    """Copies fills and empty tensors of `function` to the operations that overwrite them, and erases unused ones."""
     for op in list(function.walk()):
         if isinstance(op, linalg.FillOp) and op.results and _empty_of(op.outputs[0]) is not None:
             uses = list(op.results[0].uses)
@@ -68,7 +68,7 @@ def give_each_destination_its_own(function: FuncOp) -> None:
 
 
 def _check(function: FuncOp) -> None:
-    """Raise `DiagnosticError` for what no memory can be planned for."""
+    """Raises `DiagnosticError` for a function whose memory can't be planned."""
     name = f"@{function.sym_name.data}"
     for type_ in (*function.function_type.inputs, *function.function_type.outputs):
         if function.is_declaration and is_tensor_type(type_):
@@ -92,19 +92,21 @@ def _is_known(type_: Attribute) -> bool:
 
 @dataclass(frozen=True)
 class KernelBufferize(ModulePass):
-    """Give every tensor memory, so that each operation writes where its result is to lie.
+    """Bufferize all tensors, so that each operation writes its result to its final location.
 
-    Tensors are values, memory is not: an operation writes over the tensor that its result begins with where nobody
-    wants the old elements any more, and over a copy otherwise. A slice or a reshape is a view. What is put into a
-    larger tensor (a concatenation, a border) is written straight into its slice, what the function returns into the
-    memory of that result: an argument behind all others, marked `nn.result`. Callers must keep that apart from the
-    inputs, which are never written. Constants are globals, equal ones the same.
+    Tensors are values, memory is mutable. An operation overwrites the tensor that its result begins with if the old
+    elements are no longer needed, and a copy of it otherwise. A slice or a reshape becomes a view. A tensor that is
+    inserted into a larger one (a concatenation, padding) is written directly to its slice. A result of the function is
+    written to the memory of that result: an additional last argument, marked `nn.result`. Callers must pass memory
+    there that doesn't overlap the inputs, which are never written. Constants become globals; equal constants are
+    shared.
 
-    An operation by rows becomes loops over the rows around all that is inside: so many rows at a time as the nearest
-    cache holds, more where products are inside, which read their matrices again for each few rows, and at least eight
-    where that divides them, since sums of so many run side by side. What is between is
-    scratch memory of these rows. Where threads divide one of the operations inside, they divide the loops instead.
-    Where too few rows would go together, the operations inside go over all rows, one after the other.
+    A row fusion becomes loops over rows around all operations inside. They process as many rows at a time as the L1
+    cache holds. That number is higher if there are matmuls inside, since these read their weights again for each group
+    of rows, and at least eight if eight divides the rows, since that many sums run side by side. Intermediate values
+    are scratch memory for these rows. If threads divide one of the operations inside, they divide the loops over rows
+    instead. If too few rows would be processed together, the operations inside process all rows, one operation after
+    the other.
 
     Before:
 

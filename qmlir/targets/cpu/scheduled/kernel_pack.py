@@ -1,7 +1,7 @@
-"""`kernel-pack`: the operands of contractions in the layout of their schedules, zero points folded into the bias.
+"""`kernel-pack`: packs the operands of contractions for their schedules, and folds zero points into the bias.
 
-Weights of few bits are multiplied where they are the highest bits of bytes. A bias that is as many times too large, and
-a scale that is as many times too small, save the shift of each sum, and let sums begin with the bias.
+Sub-byte weights are multiplied in the highest bits of bytes, so that sums are scaled by a power of two. Scaling the
+bias up and the scale down by that factor saves the shift of each sum, and lets sums start with the bias.
 """
 
 from collections.abc import Sequence
@@ -58,15 +58,15 @@ from qmlir.targets.cpu.scheduled.schedule import schedule_all_elements
 
 @dataclass(frozen=True)
 class ScaledSum:
-    """The beginning of an epilogue: a bias is added to the sum, and what a float says is multiplied by a scale."""
+    """The start of an epilogue: the sum plus a bias, converted to float, times a scale."""
 
     block: Block
     bias: int
     scale: int
-    """The epilogue operands."""
+    """The indices of the epilogue operands."""
 
     def shift(self, spare: int) -> None:
-        """Let the body take the sum `2^spare` times as large."""
+        """Shifts the sum left by `spare` at the start of the body; the sum it gets is then scaled by `2^spare`."""
         builder, sums = Builder(InsertPoint.at_start(self.block)), self.block.args[0]
         count = builder.insert(arith.ConstantOp.from_int_and_width(spare, i32))
         shifted = builder.insert(arith.ShLIOp(sums, count.result))
@@ -74,7 +74,7 @@ class ScaledSum:
 
 
 def _operand_beside(op: arith.AddiOp | arith.MulfOp, value: SSAValue, block: Block) -> int | None:
-    """The number of the epilogue operand that `op` takes beside `value`, and nothing else takes."""
+    """Returns the index of the epilogue operand that only `op` uses, together with `value`; `None` if there is none."""
     other = op.rhs if op.lhs is value else op.lhs
     if not isinstance(other, BlockArgument) or other.block is not block or other.get_user_of_unique_use() is not op:
         return None
@@ -82,7 +82,7 @@ def _operand_beside(op: arith.AddiOp | arith.MulfOp, value: SSAValue, block: Blo
 
 
 def scaled_sum_of(block: Block) -> ScaledSum | None:
-    """How an epilogue begins, where it does so."""
+    """Returns the bias and scale at the start of an epilogue; `None` if it starts differently."""
     sums = block.args[0]
     addition = sums.get_user_of_unique_use()
     if not isinstance(addition, arith.AddiOp):
@@ -98,7 +98,7 @@ def scaled_sum_of(block: Block) -> ScaledSum | None:
 
 
 def shifted_bias(bias: Array, weights: Sequence[Array], spare: int) -> Array | None:
-    """The bias `2^spare` times as large, `None` where a sum of a channel with it may not fit 32 bits then."""
+    """Returns the bias times `2^spare`; `None` if a sum with it might not fit 32 bits."""
     limit = 1 << (31 - spare)
     for start, channel in zip(bias.astype(np.int64), weights, strict=True):
         terms = channel.astype(np.int64)
@@ -109,14 +109,14 @@ def shifted_bias(bias: Array, weights: Sequence[Array], spare: int) -> Array | N
 
 
 def shifted_scale(scale: Array, spare: int) -> Array | None:
-    """The scale `2^spare` times as small, `None` where it is not a number of full precision then."""
+    """Returns the scale divided by `2^spare`; `None` if that is not a normal float."""
     small = np.ldexp(scale, -spare).astype(scale.dtype)
     is_normal = np.isfinite(scale) & ((np.abs(small) >= np.finfo(scale.dtype).tiny) | (scale == 0))
     return small if bool(is_normal.all()) else None
 
 
 def _input_offset(op: ContractionOp, variant: Variant) -> int:
-    """What the loops of a variant read instead of `x - z_x`, less that: `read = x - z_x + offset`."""
+    """Returns `offset` in `read = x - z_x + offset`, where `read` is the value that the loops of a variant multiply."""
     if variant.is_centred:
         return 0
     return op.input_zero_point.value.data + variant.offset(is_unsigned=op.input_unsigned is not None)
@@ -126,7 +126,7 @@ _VIEWS = (ReshapeOp, ExtractSliceOp)
 
 
 def _first_in_memory(value: SSAValue) -> SSAValue:
-    """The first tensor in the memory of `value`: what it is a part of, and what it may be written over."""
+    """Returns the first tensor in the memory of `value`: the source of views and overwritten tensors."""
     while isinstance(value, OpResult):
         op, result = value.op, value.index
         written = results_written(op)
@@ -138,7 +138,7 @@ def _first_in_memory(value: SSAValue) -> SSAValue:
 
 
 def _next_in_memory(use: Use) -> Sequence[SSAValue]:
-    """The tensors that may be, or lie around, the memory that is used."""
+    """Returns the tensors that may share, or contain, the memory of a use."""
     user = use.operation
     match user:
         case YieldOp():
@@ -154,12 +154,12 @@ def _next_in_memory(use: Use) -> Sequence[SSAValue]:
 
 
 def _ends_elsewhere(value: SSAValue) -> bool:
-    """Whether a tensor may be no memory of the arena: an argument's, a result's, or a constant's."""
+    """Returns true if a tensor may not be in the arena: an argument, a result or a constant."""
     first = _first_in_memory(value)
     owner = first.owner
     if not isinstance(owner, Operation) or owner.has_trait(ConstantLike):
         return True
-    if owner.regions and not results_written(owner):  # a choice may give what lies anywhere
+    if owner.regions and not results_written(owner):  # the result of an scf.if may be in any memory
         return True
     found: set[SSAValue] = {first}
     waiting = [first]
@@ -174,7 +174,7 @@ def _ends_elsewhere(value: SSAValue) -> bool:
 
 
 def _packed_input(op: ContractionOp, at: Lowering, variant: Variant, *, reads_past: bool) -> SSAValue:
-    """`x` as loops read it: widened or moved as they say, and in memory of our own where they read past its end."""
+    """Returns `x` as the loops read it: converted if necessary, and copied to the arena if they read past its end."""
     identity = AffineMap.identity(len(shaped(op.x)[0]))
     source = Input(op.x, identity, op.input_unsigned is not None)
     zero_point = op.input_zero_point.value.data
@@ -193,7 +193,7 @@ def _packed_input(op: ContractionOp, at: Lowering, variant: Variant, *, reads_pa
 
 
 def _bias_of(op: ContractionOp) -> int | None:
-    """The epilogue operand that is nothing but a constant added to the sum of each channel."""
+    """Returns the index of the epilogue operand that is a constant bias per channel; `None` if there is none."""
     sums = op.body.block.args[0]
     addition = sums.get_user_of_unique_use()
     if not isinstance(addition, arith.AddiOp):
@@ -209,7 +209,7 @@ def _bias_of(op: ContractionOp) -> int | None:
 
 @dataclass
 class _Epilogue:
-    """The epilogue operands of an operation that is packed, which a correction joins."""
+    """The epilogue operands of an operation that is being packed; corrections are added to them."""
 
     op: ContractionOp
     at: Lowering
@@ -217,7 +217,7 @@ class _Epilogue:
     maps: list[AffineMapAttr]
 
     def add(self, change: SSAValue | Array, map_: AffineMap | None = None) -> None:
-        """Add `change`, of each channel or as `map_` says, to each sum, by way of the bias where there is one."""
+        """Adds `change`, per channel or as `map_` says, to each sum; folds it into the bias if possible."""
         if isinstance(change, np.ndarray):
             if not change.any():
                 return
@@ -241,7 +241,7 @@ class _Epilogue:
         self.maps.append(AffineMapAttr(map_ or channel_map(self.op, len(shaped(value)[0]))))
 
     def shift(self, weights: Array, spare: int) -> None:
-        """Take sums `2^spare` times as large, where every bit stays the same."""
+        """Scales bias and scale for sums that are scaled by `2^spare` if the results stay bit-identical."""
         found = scaled_sum_of(self.op.body.block)
         if found is None or (isinstance(self.op, MatMulOp) and weights.ndim > 2):
             return
@@ -257,13 +257,13 @@ class _Epilogue:
         self.values[found.scale] = self.at.constant(small, f32)
 
     def _is_by_channel(self, place: int) -> bool:
-        """Whether an epilogue operand has a number for each channel."""
+        """Returns true if an epilogue operand has one number per channel."""
         results = self.maps[place].data.results
         return len(results) == 1 and results[0] == AffineDimExpr(len(shaped(self.op.target)[0]) - 1)
 
 
 _FOLDED = ("input_zero_point", "weight_zero_point", "weight_unsigned")
-"""The properties that operations on packed operands have no more."""
+"""Properties that operations on packed operands don't have."""
 
 
 def _replacement(
@@ -292,7 +292,7 @@ def _replacement(
 
 
 def _refuse_wide(op: ContractionOp, at: Lowering, variant: Variant) -> None:
-    """Raise an error where a variant is given weights that it doesn't take."""
+    """Raises an error if a variant doesn't support the weights."""
     if variant.weight_step > 1:
         if not has_signs(op):
             raise at.error(f"variant '{variant.name}' requires a constant matrix of weights -1 and 1")
@@ -309,7 +309,7 @@ def _refuse_wide(op: ContractionOp, at: Lowering, variant: Variant) -> None:
 
 
 def _refuse_long(op: ContractionOp, at: Lowering, variant: Variant) -> None:
-    """Raise an error where no weights prove that 16 bits hold the sums of a variant."""
+    """Raises an error if the weights don't prove that 16 bits hold the partial sums of a variant."""
     found, bounds = short_sums(op, variant), centred_weights(op)
     if found is None or bounds is None:
         raise at.error(f"has computed weights, but variant '{variant.name}' requires constants")
@@ -329,7 +329,7 @@ def _refuse_long(op: ContractionOp, at: Lowering, variant: Variant) -> None:
 
 
 class PackContraction(RewritePattern):
-    """Give a contraction the operands that the loops of its schedule read."""
+    """Packs the operands of a contraction for the loops of its schedule."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ContractionOp, rewriter: PatternRewriter, /) -> None:
@@ -365,13 +365,13 @@ class PackContraction(RewritePattern):
         x = _packed_input(op, at, variant, reads_past=layout.reads_past)
         moved = op.w
         rewriter.replace(op, _replacement(op, x, packed, epilogue, packed_by, schedule.of_packed()))
-        while isinstance(source := moved.owner, GenericOp) and not moved.uses:  # packing has read what it reads
+        while isinstance(source := moved.owner, GenericOp) and not moved.uses:  # packing reads the moves' source
             moved = source.inputs[0]
             rewriter.erase(source)
 
 
 class PackBlocks(RewritePattern):
-    """Make one operation of products by blocks of terms and of their sum: no product is written to memory."""
+    """Fuses a block-wise matmul with the sum over its blocks, so that no partial product is stored."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatMulOp, rewriter: PatternRewriter, /) -> None:
@@ -405,17 +405,20 @@ class PackBlocks(RewritePattern):
 
 @dataclass(frozen=True)
 class KernelPack(ModulePass):
-    """Lay the weights of each scheduled contraction out as its loops read them, by an operation on packed operands.
+    """Pack the weights of each scheduled contraction for its loops, and replace it by an operation on packed operands.
 
-    That names the layout; its schedule is a hint, without which it computes the same. Channels are padded to whole
-    vectors and terms to whole groups, with zeros; zero points of the weights are taken off and those of the input
-    become a part of the bias. Where bytes don't hold weights without their zero point, they keep it, and the product of
-    the zero point with the sum of each row of the input is taken off the sums. Constants are packed at once, computed
-    weights by operations of their own. An input that loops read in groups past its end is copied where it does not lie
-    in the arena: an argument, a result, a constant. Weights in f32 that an operation dequantizes from constants stay
-    what they are stored as: a few rows are multiplied by blocks of them, and loops make floats of them in registers;
-    more rows, and convolutions, get floats that are made of packed constants in a run. Of weights of 4 and of 2 bits,
-    whose sums are 16 and 64 times too large, a bias and a scale of each channel take up the factor where that is exact.
+    The new operation names the layout. Its schedule is only a hint, which doesn't affect the result.
+
+    - Channels are padded to full vectors, and terms to full groups, with zeros.
+    - Weight zero points are subtracted from the weights, and the input zero point is folded into the bias. If bytes
+      can't hold the weights without their zero point, they keep it, and its product with the sum of each input row is
+      subtracted from the sums.
+    - Constants are packed immediately, computed weights by additional operations.
+    - An input that the loops read past its end is copied to the arena if it is an argument, a result or a constant.
+    - f32 weights that are dequantized from constants stay stored. For a few rows, the loops convert blocks of them in
+      registers. For more rows, and for convolutions, they are converted from packed constants in each run.
+    - With 4-bit and 2-bit weights, sums are scaled by 16 and 64. The bias and scale of each channel absorb the factor
+      if that is exact.
 
     Before:
 
@@ -453,10 +456,10 @@ class KernelPack(ModulePass):
     """
 
     name = "kernel-pack"
-    # Sums of floats add the same terms in another order.
+    # Sums of floats add their terms in another order.
     preserves: ClassVar[Preservation] = ROUNDED
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns_greedily(op, [PackBlocks(), PackWidened(), PackContraction()], ctx)
-        group_rows(op)  # what packing reads of the rows of a softmax, its row sums or wider elements
+        group_rows(op)  # fuse the row sums and conversions that packing added after a softmax
         schedule_all_elements(op)

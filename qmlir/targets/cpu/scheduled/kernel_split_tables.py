@@ -1,4 +1,4 @@
-"""`kernel-split-tables`: a table of 65,536 bytes that climbs slowly becomes a few of 256, which registers hold."""
+"""`kernel-split-tables`: splits a 65,536-byte lookup table with few steps into 256-byte tables that fit registers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,21 +28,21 @@ from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.scheduled.softmax_lut import place_of
 
 _NUMBERS = np.arange(-(1 << 15), 1 << 15, dtype=np.int16)
-"""Every integer of 16 bits, in the order of a table."""
+"""All 16-bit integers, in table order."""
 
 _NEVER = BYTE_VALUES - 1
-"""What no byte exceeds."""
+"""The largest byte."""
 
 _SLOW = 8
-"""The cost from which on an operation is one that a table saves; the others are as many in the tables' place."""
+"""The lowest cost of an operation that a table saves; the tables themselves need about as many cheap operations."""
 
 _LEAST_COST = 16
-"""What the slow operations cost at least: reading one table that is not in registers."""
+"""The lowest total cost of the saved operations: that of reading a table that is not in registers."""
 
 _MOST_LIMITS = {True: 8, False: 3}
-"""Limits of a group in the epilogue of a contraction, which looks up as many bytes as a register has, and elsewhere.
+"""The most limits per group, in a contraction's epilogue (which looks up a full register of bytes) and elsewhere.
 
-Beside numbers of 32 bits a loop over elements looks up 16 at a time, and four limits take as long as a table in memory
+A loop that also has 32-bit elements looks up only 16 at a time, and four limits take as long as a table in memory
 (Zen 4, `docs/lab/models.md`).
 """
 
@@ -51,7 +51,7 @@ Table = npt.NDArray[np.int8]
 
 @dataclass(frozen=True)
 class SplitTable:
-    """A table by the upper byte of its places: the first entry of each 256, and the lower bytes behind which it moves.
+    """A table split by the upper byte of its index: the first entry of each group of 256, and limits of the lower byte.
 
     An entry is the first one of its group plus `direction` times the number of limits that its lower byte exceeds.
     """
@@ -62,7 +62,7 @@ class SplitTable:
 
     @classmethod
     def of(cls, table: Table, most: int) -> "SplitTable | None":
-        """Of 65,536 entries by signed place; `None` where a group goes up and down, or moves more than `most` steps."""
+        """Splits a table of 65,536 entries; `None` if a group isn't monotonic, or has more than `most` steps."""
         groups = table.astype(np.int16).reshape(BYTE_VALUES, BYTE_VALUES)
         steps = np.diff(groups, axis=1)
         direction = 1 if (steps >= 0).all() else -1
@@ -77,7 +77,7 @@ class SplitTable:
         return cls(np.ascontiguousarray(groups[:, 0], np.int8), list(limits), direction)
 
     def whole(self) -> Table:
-        """All entries, as the parts have them."""
+        """Reconstructs the whole table from the parts."""
         lower = np.arange(BYTE_VALUES, dtype=np.uint8)
         found = np.broadcast_to(self.first.astype(np.int16)[:, None], (BYTE_VALUES, BYTE_VALUES))
         for limits in self.limits:
@@ -86,13 +86,13 @@ class SplitTable:
 
 
 def _is_slow(op: Operation) -> bool:
-    """Whether a table in registers saves `op`, which is none itself."""
+    """Returns true if `op` is expensive and isn't a lookup in a 256-byte table."""
     type_ = ranked_tensor(op.tensor.type) if isinstance(op, tensor.ExtractOp) else None
     return cost_of(op) >= _SLOW and (type_ is None or type_.get_shape() != (BYTE_VALUES,))
 
 
 def _best(op: Structured) -> tuple[TabulatedChain, SplitTable] | None:
-    """The last byte of a body that depends on one integer of 16 bits, where its table may be split."""
+    """Returns the last chain of a body from one 16-bit integer to a byte whose table can be split; `None` if none."""
     most = _MOST_LIMITS[isinstance(op, EpilogueOp)]
     for chain in chains_to_bytes(op.body.block, i16):
         if sum(cost_of(each) for each in chain.gone() if _is_slow(each)) < _LEAST_COST:
@@ -100,13 +100,13 @@ def _best(op: Structured) -> tuple[TabulatedChain, SplitTable] | None:
         table = chain.table(_NUMBERS)
         split = None if table is None else SplitTable.of(table, most)
         if split is not None:
-            assert np.array_equal(split.whole(), cast(Table, table))  # for all places there are
+            assert np.array_equal(split.whole(), cast(Table, table))  # for all indices
             return chain, split
     return None
 
 
 def _look_ups(source: SSAValue, tables: Sequence[SSAValue], direction: int) -> list[Operation]:
-    """The first entry of the group of `source` in the first table, moved by the limits that the others have."""
+    """Creates lookups: the first entry of the group of `source`, moved by the limits that its lower byte exceeds."""
     made = Block()
     builder = Builder(InsertPoint.at_end(made))
     lower = builder.insert(arith.TruncIOp(source, i8)).result
@@ -118,7 +118,7 @@ def _look_ups(source: SSAValue, tables: Sequence[SSAValue], direction: int) -> l
     for limit in limits:
         entry = builder.insert(tensor.ExtractOp(limit, [place], i8)).result
         is_exceeded = builder.insert(arith.CmpiOp(lower, entry, "ugt")).result
-        less = builder.insert(arith.ExtSIOp(is_exceeded, i8)).result  # -1 where it is, as a comparison leaves it
+        less = builder.insert(arith.ExtSIOp(is_exceeded, i8)).result  # -1 if true, as vector comparisons produce it
         found = builder.insert((arith.SubiOp if direction > 0 else arith.AddiOp)(found, less)).result
     operations = list(made.ops)
     for each in operations:
@@ -127,7 +127,7 @@ def _look_ups(source: SSAValue, tables: Sequence[SSAValue], direction: int) -> l
 
 
 class SplitTables(RewritePattern):
-    """The last byte that a split table may give comes from its parts."""
+    """Replaces the last suitable chain of a body by lookups in a split table."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         best = _best(op) if isinstance(op, Structured) else None
@@ -145,16 +145,17 @@ class SplitTables(RewritePattern):
 
 @dataclass(frozen=True)
 class KernelSplitTables(ModulePass):
-    """Look up what a body computes from an integer of 16 bits in tables of 256 bytes by its upper byte.
+    """Replace computations of a byte from a 16-bit integer by lookups in 256-byte tables, indexed by the upper byte.
 
-    A table of 65,536 bytes drives everything else out of the nearest cache, and is read element by element. Where it
-    climbs slowly, as a sigmoid does, or falls, 256 neighbouring entries have few values: one table has the first of
-    them, and others have limits, the lower bytes behind which the entry is one more, or one less. Four registers hold a
-    table of 256 bytes, and as many are looked up at a time as a register has, so this is done only where `isa` does so.
-    The parts come from all 65,536 results of the operations that they stand for, and are compared with them: no bit
-    changes. Chains stay that are cheap, that some number makes undefined, or whose groups go up and down, or far.
+    A table of 65,536 bytes evicts all other data from the L1 cache, and is read element by element. If it rises or
+    falls slowly, like that of a sigmoid, 256 consecutive entries have few different values. Then one table has the
+    first of them, and others have limits: lower bytes above which the entry is one more, or one less. A table of 256
+    bytes fits four registers, and a full register of indices is looked up at a time. So this is done only if `isa`
+    supports such lookups. The parts are computed from all 65,536 results of the replaced operations and compared with
+    them, so results stay bit-identical. A chain is not replaced if it is cheap, undefined for some input, not monotonic
+    within a group, or has too many steps.
 
-    Buys most in the LSTM of the benchmarks, which takes 1.24 times as long without it.
+    Without this pass, the LSTM of the benchmarks takes 1.24 times as long.
 
     Before (run with `isa=avx512-vnni`):
 

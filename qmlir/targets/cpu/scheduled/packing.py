@@ -1,4 +1,4 @@
-"""Packed weights: the layout that a variant reads, dequantized and computed constants, scales for each block."""
+"""Packs weights: into the layout of a variant, dequantized or computed constants, and block-wise scales."""
 
 import itertools
 import math
@@ -49,28 +49,28 @@ from qmlir.targets.cpu.isa.predicates import has_offset_bytes
 from qmlir.targets.cpu.scheduled.schedule import tile_rows
 from qmlir.text.elements import integers_of, narrowed
 
-# Constant weights that an operation dequantizes: the numbers and the scales of what it computes, and their bits.
+# Constant weights that an operation dequantizes: their stored values and scales.
 
 FUSED = "splat_fma"
-"""The loops of floats of processors that make floats of stored weights in a run.
+"""The float microkernel of CPUs that dequantize stored weights at run time.
 
-Others, of portable C and of WebAssembly, have none that read them as they are: their programs hold f32, as a
-microcontroller has more memory for constants than for what it computes.
+Portable C and WebAssembly have no microkernel that reads stored weights directly: their programs hold f32 weights,
+since a microcontroller has more weight memory than working memory.
 """
 
 _WIDEST = 8
-"""The bits of codes whose numbers are looked up."""
+"""The widest encoded weights, in bits, that are decoded by a table."""
 
 OF_BYTES = ("f32s8", "f32e4m3", "f32e5m2", "f32e3m4")
-"""Variants whose loops make floats of weights that have a byte each, the fastest first."""
+"""Variants that convert one-byte weights to floats, fastest first."""
 
 HOLDING = ("f32s2", "f32s4", "f32e2m1", *OF_BYTES)
-"""All of them, the fewest bits first."""
+"""All variants that convert weights to floats, fewest bits first."""
 
 
 @dataclass(frozen=True)
 class HeldWeights:
-    """Weights as the loops of a variant hold them: integers or codes, in int8, and scales that make up for it."""
+    """Weights in the encoding of a variant: integers or float codes in int8, and matching scales."""
 
     variant: Variant
     codes: Array
@@ -79,16 +79,17 @@ class HeldWeights:
 
 @dataclass(frozen=True)
 class DequantizedWeights:
-    """Constant weights that are numbers in f32, integers less zero points or floats of few bits, times their scales.
+    """Constant weights as the product of `numbers` and `scales`, in f32.
 
-    The scales are as many, or broadcast to them.
+    The numbers are integers without zero points, or low-precision floats. Both arrays have the same shape, or `scales`
+    is broadcast.
     """
 
     numbers: Array
     scales: Array
 
     def held(self, names: Sequence[str]) -> HeldWeights | None:
-        """What the first of these variants reads that holds each number exactly, where one does."""
+        """Encodes the weights for the first of `names` whose variant holds each number exactly; `None` if none does."""
         return next(filter(None, (self._held_by(variant_named(name)) for name in names)), None)
 
     def _held_by(self, variant: Variant) -> HeldWeights | None:
@@ -96,7 +97,7 @@ class DequantizedWeights:
             return self._as_floats(variant, variant.weight_float)
         assert variant.weight_bits is not None
         low, high = integer_limits(variant.weight_bits)
-        if not (self.numbers.min() >= low and self.numbers.max() <= high):  # nor where there is NaN
+        if not (self.numbers.min() >= low and self.numbers.max() <= high):  # also false for NaN
             return None
         codes = self.numbers.astype(np.int8)
         is_exact = np.array_equal(codes, self.numbers) and not (np.signbit(self.numbers) & (codes == 0)).any()
@@ -112,7 +113,7 @@ class DequantizedWeights:
         return HeldWeights(variant, codes, scales) if is_exact else None
 
     def reals(self) -> Array:
-        """The weights themselves in f32, each rounded once."""
+        """Returns the dequantized weights in f32, each rounded once."""
         with np.errstate(all="ignore"):  # infinities and NaN are weights, too
             return np.asarray(self.scales * self.numbers, np.float32)
 
@@ -122,7 +123,7 @@ def _constant(value: SSAValue) -> Array | None:
 
 
 def read_elements(op: GenericOp, place: int) -> Array | None:
-    """The elements of a constant input as `op` reads them for each element of its result; `None` for another input."""
+    """Returns a constant input broadcast and transposed to the result of `op`; `None` if it isn't constant."""
     known, shape = _constant(op.inputs[place]), shaped(op.results[0])[0]
     dims = [each.position for each in op.indexing_maps.data[place].data.results if isinstance(each, AffineDimExpr)]
     if known is None or len(dims) != known.ndim or len({*dims}) != len(dims):
@@ -132,7 +133,7 @@ def read_elements(op: GenericOp, place: int) -> Array | None:
 
 
 def elementwise_owner(value: SSAValue) -> GenericOp | None:
-    """The operation that computes each element of `value` from one of each input, and nothing else, where one does."""
+    """Returns the elementwise operation that computes `value`; `None` if it is computed in another way."""
     op = value.owner
     if not isinstance(op, GenericOp) or len(op.results) != 1:
         return None
@@ -143,14 +144,14 @@ def elementwise_owner(value: SSAValue) -> GenericOp | None:
 
 @dataclass(frozen=True)
 class _Product:
-    """The body `scale * number` of an operation: the scales as it reads them, and what computes the number."""
+    """The body `scale * number` of a dequantization: the scales as it reads them, and the value of the number."""
 
     scales: Array
     scale: SSAValue
     number: SSAValue
 
     def numbers(self, op: GenericOp) -> Array | None:
-        """The numbers in f32, `None` where they are not of constants; bytes are looked up in a table of all codes."""
+        """Evaluates the numbers in f32, by a table over all codes if possible; `None` if they aren't constant."""
         block = op.body.block
         sources = [each for each in block.args[: len(op.inputs)] if each is not self.scale]
         arrays = [read_elements(op, each.index) for each in sources]
@@ -165,13 +166,13 @@ class _Product:
         return None if table is None else table[known[0].astype(np.int64) & codes[-1]]
 
     def _computed(self, block: Block, values: dict[SSAValue, Any]) -> Array | None:
-        """The numbers of what the sources are."""
+        """Evaluates the numbers for given values of the inputs."""
         for op in block.ops:
             if self.number in values:
                 break
             if isinstance(op, IndexOp) or not computes_only(op) or any(each not in values for each in op.operands):
                 return None
-            with np.errstate(all="ignore"):  # among all codes are some that no weight has
+            with np.errstate(all="ignore"):  # the table includes codes that no weight has
                 results = evaluate(op, [values[each] for each in op.operands])
             if results is None:
                 return None
@@ -198,7 +199,7 @@ def _product(op: GenericOp) -> _Product | None:
 
 
 def dequantized_weights(value: SSAValue) -> DequantizedWeights | None:
-    """What `value` is dequantized from, where it is that."""
+    """Returns the stored numbers and scales of dequantized constant weights; `None` for any other value."""
     op = elementwise_owner(value)
     product = None if op is None else _product(op)
     numbers = None if op is None or product is None else product.numbers(op)
@@ -206,29 +207,29 @@ def dequantized_weights(value: SSAValue) -> DequantizedWeights | None:
 
 
 def alike(array: Array, axis: int) -> int:
-    """How many neighbours along an axis are always alike, from the first one on: its size where all are."""
+    """Returns the length of the longest runs of equal slices into which an axis divides evenly."""
     size = array.shape[axis]
     moved = np.moveaxis(array, axis, 0).reshape(size, -1)
     changes = np.flatnonzero((moved[1:] != moved[:-1]).any(axis=1)) + 1
     return math.gcd(size, *changes.tolist())
 
 
-# Constant weights that an operation computes element by element, such as floats of small floats: expanded in a run.
+# Constant weights that are computed elementwise, such as dequantized low-precision floats: expanded at run time.
 #
-# They stay as they are in memory, in the order in which loops read weights, and become packed weights of f32 in each
-# run: one operation on whole registers, whose inputs are constants that were packed. What it computes is what it
-# computed before; each weight is used by many rows, so that takes little beside the products.
+# They stay encoded in memory, in packed order. Each run expands them to packed f32 weights, with one vectorized
+# operation on packed constants that computes what the original did. Many rows use each weight, so that the expansion
+# takes little time compared to the contraction.
 
 
 @dataclass(frozen=True)
 class _Axes:
-    """Axes of packed weights, each divided where inputs change: `[size / run, run]`."""
+    """The axes of packed weights, each split into `[size / run, run]` if inputs are constant along runs."""
 
     shape: tuple[int, ...]
 
     @staticmethod
     def of(arrays: Sequence[Array]) -> "_Axes":
-        """Those of inputs in the order of packed weights."""
+        """Returns the split axes for inputs in packed order."""
         shape: list[int] = []
         for axis, size in enumerate(arrays[0].shape):
             run = math.gcd(size, *(found for array in arrays if (found := alike(array, axis)) > 1))
@@ -236,7 +237,7 @@ class _Axes:
         return _Axes(tuple(shape))
 
     def input(self, at: Lowering, array: Array, element: Attribute) -> Input:
-        """A constant of what differs from element to element, and where an element is."""
+        """Creates a constant without the axes along which `array` is constant, and its map."""
         divided = array.reshape(self.shape)
         kept = [axis for axis, size in enumerate(self.shape) if size > 1 and alike(divided, axis) < size]
         first = divided[tuple(slice(None) if axis in kept else 0 for axis in range(divided.ndim))]
@@ -245,7 +246,7 @@ class _Axes:
 
 
 def _inputs(op: GenericOp) -> list[Array] | None:
-    """What an operation reads for each element, where all of that is constant, and it computes with nothing else."""
+    """Returns the inputs of an operation per element of the result; `None` if it depends on anything but constants."""
     for each in op.body.block.ops:
         if isinstance(each, IndexOp) or (each is not op.body.block.last_op and not computes_only(each)):
             return None
@@ -255,7 +256,7 @@ def _inputs(op: GenericOp) -> list[Array] | None:
 
 
 def _of_codes(held: HeldWeights) -> Body:
-    """What makes a weight of its code and its scale."""
+    """Returns the body that decodes a weight from its code and its scale."""
     format_ = held.variant.weight_float
 
     def body(code: Scalar, scale: Scalar) -> Scalar:
@@ -269,7 +270,7 @@ def _of_codes(held: HeldWeights) -> Body:
 
 
 def _of_inputs(op: GenericOp) -> Body:
-    """What `op` computes of its inputs."""
+    """Returns the body of `op` as a function on scalars."""
 
     def body(*given: Scalar) -> Scalar:
         block, builder = op.body.block, given[0].builder
@@ -287,9 +288,9 @@ def _of_inputs(op: GenericOp) -> Body:
 
 
 def expanded_weights(at: Lowering, weights: SSAValue, layout: WeightLayout) -> SSAValue | None:
-    """Packed weights, computed as `weights` are: `None` where these are not made of constants element by element.
+    """Emits the expansion of `weights` in packed order; `None` if they aren't computed elementwise from constants.
 
-    Dequantized ones are held as a variant has them that makes floats of bytes with least work.
+    Dequantized weights are stored for the byte variant that converts them to floats with the least work.
     """
     op = elementwise_owner(weights)
     element = shaped(weights)[1]
@@ -309,9 +310,8 @@ def expanded_weights(at: Lowering, weights: SSAValue, layout: WeightLayout) -> S
     return at.reshape(at.compute(inputs, axes.shape, element, body), layout.shape)
 
 
-# Weights as the layout of a variant takes them, and what that changes of the sums.
-#
-# Constants are packed with NumPy; weights that are computed are packed by structured operations.
+# Packing weights into the layout of a variant, and the corrections of sums that this requires. Constants are packed
+# with NumPy, computed weights by structured operations.
 
 _DTYPES: dict[Attribute, type[np.generic]] = {
     i8: np.int8, i16: np.int16, i32: np.int32, i64: np.int64, f32: np.float32, f64: np.float64,
@@ -319,9 +319,10 @@ _DTYPES: dict[Attribute, type[np.generic]] = {
 
 
 def pack_computed(layout: WeightLayout, at: Lowering, weights: SSAValue) -> SSAValue:
-    """Weights that are computed in a run, packed by operations.
+    """Emits operations that pack weights computed at run time.
 
-    Those that were only moved are read from there; those that are computed of constants come packed.
+    Weights that were only moved (transposed, reshaped) are read from their source; weights computed from constants are
+    stored packed and expanded at run time.
     """
     expanded = expanded_weights(at, weights, layout)
     if expanded is not None:
@@ -337,9 +338,9 @@ def pack_computed(layout: WeightLayout, at: Lowering, weights: SSAValue) -> SSAV
 
 
 def _packed_from_source(layout: WeightLayout, at: Lowering, weights: SSAValue) -> SSAValue | None:
-    """The elements in the order of packed weights, each read where it lay before it was moved.
+    """Emits one operation that reads the weights in packed order directly from the source of their moves.
 
-    `None` where an axis of the weights and one of the layout each hold a part of the other.
+    Returns `None` if an axis of the weights and one of the layout overlap only partially.
     """
     shape, element = shaped(weights)
     own, split = _starts(shape), _starts(layout.split)
@@ -349,7 +350,7 @@ def _packed_from_source(layout: WeightLayout, at: Lowering, weights: SSAValue) -
     sizes = {small: large // small for small, large in itertools.pairwise(steps)}
 
     def parts(starts: Sequence[int], shape: Sequence[int], axis: int) -> list[int]:
-        """The steps, the longest first, in which an axis moves through memory."""
+        """Returns the strides that make up an axis, longest first."""
         return [step for step in reversed(sizes) if starts[axis] <= step < starts[axis] * shape[axis]]
 
     order = [step for axis in layout.order for step in parts(split, layout.split, axis)]
@@ -363,12 +364,12 @@ def _packed_from_source(layout: WeightLayout, at: Lowering, weights: SSAValue) -
 
 
 def _starts(shape: Sequence[int]) -> list[int]:
-    """How many elements lie between neighbours along each axis."""
+    """Returns the row-major strides of a shape, in elements."""
     return [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
 def moved_from(value: SSAValue, place: Sequence[AffineExpr]) -> tuple[SSAValue, Sequence[AffineExpr]]:
-    """What `value` was moved from, and where the element at `place` lay there."""
+    """Returns the source of the data movement that produced `value`, and the index `place` in that source."""
     while isinstance(op := value.owner, GenericOp) and is_movement(op):
         (reading,), (written,) = readings_of(op), output_maps(op)
         order = permutation_of(written)
@@ -380,7 +381,7 @@ def moved_from(value: SSAValue, place: Sequence[AffineExpr]) -> tuple[SSAValue, 
 
 
 def weights_of(op: ContractionOp, layout: LayoutAttr) -> WeightLayout:
-    """How `layout` wants the weights of `op`, which are not packed yet."""
+    """Returns how to pack the weights of `op` into `layout`."""
     match op:
         case WinogradOp():
             found = winograd_weights(layout, op)
@@ -396,33 +397,33 @@ def weights_of(op: ContractionOp, layout: LayoutAttr) -> WeightLayout:
 
 @dataclass(frozen=True)
 class PackedWeights:
-    """Weights in the type they are packed in: numbers, or a value where they are computed."""
+    """Weights in their packed element type: an array, or an SSA value if they are computed."""
 
     array: Array | None
     value: SSAValue | None
     offset: int = 0
-    """What each is more than without its zero point."""
+    """The difference of each element to the weight without its zero point."""
 
 
 def _rows(op: ContractionOp, rank: int) -> AffineMap:
-    """From the axes of the weights to their output channel."""
+    """Returns the map from the axes of the weights to their output channel."""
     axis = rank - 2 if isinstance(op, MatMulOp) else 0
     return AffineMap(rank, 0, (AffineExpr.dimension(axis),))
 
 
 BYTE_MIDDLE = 128
-"""What an unsigned byte is less of as a signed one of the same order."""
+"""The difference between an unsigned byte and the signed byte of equal rank."""
 
 
 def signed_byte(byte: Scalar) -> Scalar:
-    """An unsigned byte less 128: its highest bit is flipped, in a lane of one byte."""
+    """Subtracts 128 from an unsigned byte, by flipping its highest bit."""
     return byte ^ -BYTE_MIDDLE
 
 
 def packed_weights(op: ContractionOp, at: Lowering, element: Attribute, more: int = 0) -> PackedWeights:
-    """Each weight in the type `element`, exactly: without its zero point, or as a signed byte where that is none.
+    """Converts each weight to `element`, exactly: without its zero point, or as a signed byte if that can't fit.
 
-    Each of them is `more` than that.
+    `more` is added to each element.
     """
     number = op.weight_zero_point.value.data
     if more:
@@ -434,9 +435,9 @@ def packed_weights(op: ContractionOp, at: Lowering, element: Attribute, more: in
 
 
 def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int, more: int = 0) -> PackedWeights:
-    """Each weight less its zero point, of which `number` is the one of all of them, and `more`, in the type `element`.
+    """Converts each weight, minus its zero point (`number` if there is only one) plus `more`, to the type `element`.
 
-    Raises `DiagnosticError` for a constant that the type does not hold: a schedule written by hand may ask for one.
+    Raises `DiagnosticError` if a constant doesn't fit the type: a hand-written schedule may ask for that.
     """
     source, shape = shaped(op.w)[1], shaped(op.w)[0]
     is_unsigned = op.weight_unsigned is not None
@@ -479,7 +480,7 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int, more
 
 
 def correction(op: ContractionOp, at: Lowering, weights: PackedWeights, offset: int) -> SSAValue | Array | None:
-    """`-offset * sum(w)` of each output channel (in each batch of weights), `None` where the offset is 0.
+    """Returns `-offset * sum(w)` for each output channel (in each batch of weights); `None` if `offset` is 0.
 
     With weights `w = w' - z_w + p` and an input `x = x' - z_x + offset`, `sum (x' - z_x)(w' - z_w)` is
     `sum x w - offset * sum(w) - p * sum (x' - z_x)`: the last is `row_correction`.
@@ -508,7 +509,7 @@ def correction(op: ContractionOp, at: Lowering, weights: PackedWeights, offset: 
 
 
 def row_correction(op: ContractionOp, at: Lowering, weights: PackedWeights) -> SSAValue | None:
-    """`-offset * sum(x - z_x)` of each row, `None` where weights have no offset."""
+    """Returns `-offset * sum(x - z_x)` for each row; `None` if the weights have no offset."""
     if not weights.offset:
         return None
     shape, element = shaped(op.x)[0], op.accumulator_type
@@ -524,37 +525,41 @@ def row_correction(op: ContractionOp, at: Lowering, weights: PackedWeights) -> S
 
 
 def constant_of(value: SSAValue) -> Array | None:
-    """The elements of a constant tensor, `None` for a value that is computed."""
+    """Returns the elements of a constant tensor; `None` for a computed value."""
     return constant_array(value.owner) if isinstance(value.owner, Operation) else None
 
 
 def row_map(op: ContractionOp) -> AffineMap:
-    """From the dimensions of the result to those of a correction of its rows."""
+    """Returns the map from the dimensions of the result to those of a row correction."""
     rank = len(shaped(op.target)[0])
     return AffineMap(rank, 0, tuple(AffineExpr.dimension(axis) for axis in range(rank - 1)))
 
 
 def channel_map(op: ContractionOp, correction_rank: int) -> AffineMap:
-    """From the dimensions of the result to those of a correction: the channel, behind the batches of weights."""
+    """Returns the map from the dimensions of the result to those of a correction: weight batches, then the channel."""
     rank = len(shaped(op.target)[0])
     batches = range(correction_rank - 1)
     return AffineMap(rank, 0, tuple(AffineExpr.dimension(axis) for axis in (*batches, rank - 1)))
 
 
-# Products by weights that have a scale for each block of terms, packed; floats by stored weights among them.
+# Packed contractions by block-wise quantized weights, including float inputs by stored weights.
 #
-# A model whose weights alone are quantized multiplies floats by weights that an operation dequantizes in each run.
-# They are constants, so loops can hold their bits and make floats of them in registers. A product is that of each
-# block of terms by integers, or by small floats, times its scale: the same numbers, rounded in another order.
+# A weight-only quantized model multiplies floats with weights that an operation dequantizes in each run. Since they are
+# constants, loops can keep them encoded and convert them in registers. Each block's product, by integers or
+# low-precision floats, is multiplied by its scale: the same numbers, rounded in another order.
 
 MOST_ROWS = 8
-"""Rows up to which floats are made of weights for each tile of them, not once for all: e4m3 by 1024x1024 takes 96, 119
-and 237 us with 2, 4 and 8 rows, where f32 takes 175, 149 and 221; 16 rows by 512x512 take 113 us so, and 53 by f32.
+"""The most rows for which weights are decoded for each tile of rows, not once for all rows.
 
-Several rows wait for what makes floats, not for memory: then weights of 4 bits are bytes, which take half the time."""
+For e4m3 weights of 1024x1024, this takes 96, 119 and 237 µs with 2, 4 and 8 rows; with f32 weights 175, 149 and 221 µs.
+For 16 rows and weights of 512x512, it takes 113 µs, against 53 µs.
+
+With several rows, decoding is the bottleneck, not memory: 4-bit weights are then stored as bytes, which takes half the
+time.
+"""
 
 _LEAST = 8
-"""The terms of a block from which on a scale takes little of the memory, and of the time."""
+"""The smallest block for which a scale costs little memory and time."""
 
 
 def packed_blocks(
@@ -566,14 +571,14 @@ def packed_blocks(
     properties: dict[str, Attribute],
     epilogue: Sequence[tuple[SSAValue, AffineMap]] = (),
 ) -> PackedBlocksOp:
-    """The operation of `x` `[B, M, K]`, weights `[N, B, K]` and scales `[B, N]`, whose result is `[M, N]`."""
+    """Creates the operation for `x` `[B, M, K]`, weights `[N, B, K]` and scales `[B, N]`; its result is `[M, N]`."""
     x, weights, scales = operands
     channels, count, terms = weights.shape
     places = layout.weights(1, channels, (count,), terms)
     filled = np.pad(scales, [(0, 0), (0, places.blocks * places.width - channels)])
     by_place = np.ascontiguousarray(filled.reshape(count, places.blocks, places.width).swapaxes(0, 1))
     rows = shaped(x)[0][1]
-    # Each sum has two registers.
+    # Each sum needs two registers.
     hint = ScheduleAttr.of(rows=tile_rows(rows, max(schedule.rows // 2, 1)), threads=schedule.threads).of_packed()
     yielded = body.block.last_op
     assert yielded is not None
@@ -597,7 +602,7 @@ def packed_blocks(
 
 
 def _of_rows(op: MatMulOp, at: Lowering) -> list[tuple[SSAValue, AffineMap]] | None:
-    """The epilogue operands for a result whose rows are one axis, `None` where they can't be read so."""
+    """Returns the epilogue operands for a result with its rows collapsed to one axis; `None` if that isn't possible."""
     shape = shaped(op.target)[0]
     rank, found = len(shape), list[tuple[SSAValue, AffineMap]]()
     for value, attribute in zip(op.epilogue, op.epilogue_maps, strict=True):
@@ -612,7 +617,7 @@ def _of_rows(op: MatMulOp, at: Lowering) -> list[tuple[SSAValue, AffineMap]] | N
 
 
 class PackWidened(RewritePattern):
-    """Let loops multiply by the numbers that weights are dequantized from, block by block."""
+    """Replaces a matmul by dequantized constant weights with a block-wise matmul by the stored weights."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatMulOp, rewriter: PatternRewriter, /) -> None:

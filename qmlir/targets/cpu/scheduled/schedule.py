@@ -1,4 +1,4 @@
-"""Schedules of contractions and structured operations: the rows of the instruction set, and what a search found."""
+"""Schedules of contractions and structured operations: from the instruction set's table, or found by a search."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -23,24 +23,23 @@ from qmlir.targets.cpu.isa.base import DOT_US, InstructionSet, RegisterTile, Row
 from qmlir.targets.cpu.isa.predicates import is_depthwise
 from qmlir.targets.cpu.loops.lanes import sums_bytes
 
-# How Winograd's convolutions are made into loops: where they are faster, register tiles, tiles of a block.
-#
-# `docs/lab/winograd.md` says how the figures were taken.
+# Schedules of Winograd convolutions: when they are faster, their register tiles, and the tiles of a block.
+# `docs/lab/winograd.md` describes the measurements.
 
 
 def faster(op: ConvOp, isa: str) -> Sequence[Algorithm]:
-    """The algorithms by which a convolution of 3x3 kernels next to each other is computed faster, the fastest first."""
+    """Returns the Winograd algorithms that are faster for a 3x3 convolution without dilation, fastest first."""
     _, height, width, outputs = shaped(op.target)[0]
     inputs = shaped(op.x)[0][-1]
     return tuple(gain.form for gain in instruction_set(isa).gains if gain.accepts(height, width, inputs, outputs))
 
 
 _SUMS_OF_WEIGHTS = 8
-"""Registers for each tile of F(4x4, 3x3) that transforms its weights: six hold products of it."""
+"""The registers per tile of F(4x4, 3x3) with transformed weights; six of them hold its products."""
 
 
 def register_tiles(form: Algorithm, isa: str) -> tuple[RegisterTile, ...]:
-    """The register tiles of an algorithm."""
+    """Returns the register tiles of an algorithm."""
     found = instruction_set(isa)
     if form.takes_bytes:
         return (RegisterTile(found.registers // _SUMS_OF_WEIGHTS, 1, 1),)
@@ -48,42 +47,49 @@ def register_tiles(form: Algorithm, isa: str) -> tuple[RegisterTile, ...]:
 
 
 BLOCK_BYTES = 256 * 1024
-"""Room for the transformed inputs of a block, in the cache nearest but one."""
+"""The maximum size of a block's transformed inputs, in bytes: part of the L2 cache."""
 
 WINOGRAD_PREFETCHED_BYTES = 384 * 1024
-"""Transformed weights from which on they come from further away than the cache nearest but one, one product after the
-other. With weights that no cache holds, prefetching takes 7x7x512 from 1060 to 680 us, 14x14x256 from 640 to 550 and
-28x28x128 from 576 to 540; 56x56x64 would lose 3%."""
+"""The size of transformed weights, in bytes, from which they are prefetched, since they don't stay in the L2 cache.
+
+With weights that fit no cache, prefetching speeds up 7x7x512 from 1060 to 680 µs, 14x14x256 from 640 to 550 µs and
+28x28x128 from 576 to 540 µs; 56x56x64 would lose 3%.
+"""
 
 NEAR_BYTES = 16 * 1024
-"""The weights of a product that are prefetched into the nearest cache, larger ones into the next: 550 against 650 us at
-14x14x256, where they are 8 KB, 800 against 680 at 7x7x512, where they are 24. Taps always into the nearest: 586
-against 979 us at 7x7x512, a block of whose channels has 72 KB of them, read six times."""
+"""The largest weights of a product, in bytes, that are prefetched to L1; larger ones go to L2.
+
+At 14x14x256 (8 KB), L1 takes 550 µs and L2 650 µs; at 7x7x512 (24 KB), 800 and 680 µs. Taps always go to L1: 586
+against 979 µs at 7x7x512, where a block of channels reads 72 KB of them six times.
+"""
 
 MOST_TILES: Mapping[str, int] = {F2.name: 64, F4.name: 28, F4_BYTES.name: 28}
-"""The tiles of a block: of F(2x2, 3x3) 25 to 160 take the same time within 1%; 56x56x64 by F(4x4, 3x3) takes the same
-with 28 and 70 as well, but 424 and 462 us with nothing in a cache."""
+"""The most tiles in a block.
+
+For F(2x2, 3x3), 25 to 160 tiles take the same time within 1%. For F(4x4, 3x3), 56x56x64 takes the same time with 28 and
+70 tiles, but 424 and 462 µs with cold caches.
+"""
 
 
 def _bytes(form: Algorithm, inputs: int) -> int:
-    """What is in 16 bits for `inputs` channels of a tile."""
+    """Returns the size of a tile's transformed 16-bit inputs, in bytes."""
     return form.tile**2 * 2 * inputs
 
 
 def _weight_bytes(form: Algorithm, channels: int) -> int:
-    """The weights of so many pairs of channels."""
+    """Returns the size of the transformed weights of `channels` pairs of channels, in bytes."""
     return form.weight_size**2 * form.weight_element.width.data // 8 * channels
 
 
 def most_tiles(form: Algorithm, count: int, inputs: int, threads: int) -> int:
-    """The tiles that a block of `count` has at most."""
+    """Returns the maximum number of tiles in a block."""
     return max(min(BLOCK_BYTES // _bytes(form, inputs), MOST_TILES[form.name], -(-count // threads)), 1)
 
 
 def winograd_schedule(op: WinogradOp, isa: str, threads: int) -> ScheduleAttr:
-    """The schedule that computes the least for nothing: tiles that fill up the last register tile of a block.
+    """Returns the schedule with the least wasted work: blocks that fill their last register tile.
 
-    A block has whole register tiles, its transformed inputs fit `BLOCK_BYTES`, and each thread has a block.
+    A block consists of full register tiles, its transformed inputs fit `BLOCK_BYTES`, and each thread has a block.
     """
     batch, rows, columns = op.tiles
     count, inputs = batch * rows * columns, shaped(op.x)[0][-1]
@@ -107,7 +113,7 @@ def winograd_schedule(op: WinogradOp, isa: str, threads: int) -> ScheduleAttr:
 def schedule_of_tile(
     form: Algorithm, isa: str, tile: RegisterTile, block: int, count: int, channels: tuple[int, int], threads: int
 ) -> ScheduleAttr:
-    """The schedule by a register tile in blocks of so many of the `count` tiles, for input and output `channels`."""
+    """Returns the schedule for a register tile and blocks of `block` tiles, given input and output `channels`."""
     inputs, outputs = channels
     lanes = instruction_set(isa).bits // 32
     vectors = min(tile.vectors, -(-outputs // lanes))
@@ -120,7 +126,7 @@ def schedule_of_tile(
 
 
 def has_winograd_form(op: ConvOp, form: Algorithm) -> bool:
-    """Whether an algorithm takes a convolution: constant weights of 3x3 kernels beside each other, and a tile."""
+    """Returns true if an algorithm supports a convolution: constant 3x3 weights, stride 1, at least one full tile."""
     shape, taps = shaped(op.target)[0], shaped(op.w)[0][1:-1]
     return (
         op.outs is None
@@ -133,16 +139,18 @@ def has_winograd_form(op: ConvOp, form: Algorithm) -> bool:
     )
 
 
-# How contractions are made into loops: by the first row of the instruction set that accepts one, and its sizes.
-#
-# `docs/lab/contractions.md` says how the figures were taken.
+# Schedules of contractions: the first row of the instruction set that accepts one, and tile sizes.
+# `docs/lab/contractions.md` describes the measurements.
 
 PANEL_BYTES, PANEL_POSITIONS = 1 << 18, 256
-"""What a panel of `x` has about, whichever is more. Half and twice of it are within 2% for 1024 to 4096 terms."""
+"""The target size of a panel of `x`, in bytes and in positions, whichever is larger.
+
+Half and twice the size are within 2% for 1024 to 4096 terms.
+"""
 
 
 def positions_of(op: ContractionOp) -> int:
-    """How many places of the result one run of tiles goes over: all of them for a matrix of weights, or a row."""
+    """Returns the number of result positions in a run of tiles: all that share a weight matrix, or one row."""
     shape = shaped(op.target)[0]
     is_window = isinstance(op, ConvOp) and any(
         each != 1 for each in (*shaped(op.w)[0][1:-1], *(int(stride) for stride in op.strides.get_values()))
@@ -152,8 +160,10 @@ def positions_of(op: ContractionOp) -> int:
 
 
 def tile_rows(positions: int, most: int) -> int:
-    """Of the rows above half of `most`, rounded up, the most that leave no rest, otherwise those that make the last
-    tile the largest; all positions where they fit one tile.
+    """Returns the number of rows of a tile, at most `most`.
+
+    If all positions fit, one tile has them all. Otherwise, it is the largest number above half of `most` that divides
+    the positions, or the one with the largest remainder in the last tile.
     """
     if positions <= most:
         return max(positions, 1)
@@ -162,69 +172,71 @@ def tile_rows(positions: int, most: int) -> int:
 
 
 PREFETCHED_BYTES = 256 * 1024
-"""Weights that are prefetched at least: on Zen 4 with 1 MB in the second cache, prefetching those of 64 KB on gained
-nothing more in ResNet-50."""
+"""The smallest weights that are prefetched, in bytes.
+
+On Zen 4 with 1 MB of L2, prefetching from 64 KB on gained nothing more in ResNet-50.
+"""
 
 PREFETCHED_POSITIONS = 16
-"""The positions from which on a block of weights is used long enough for the next one to come meanwhile."""
+"""The fewest positions for which a block of weights is in use long enough to prefetch the next one."""
 
 
 def _is_run(op: ContractionOp) -> bool:
-    """Whether all positions may be one run: each reads a row of `x` of its own."""
+    """Returns true if all positions can form one run: each reads a separate row of `x`."""
     is_batched = not isinstance(op, ConvOp) and len(shaped(op.w)[0]) > 2
     return positions_of(op) == math.prod(shaped(op.target)[0][:-1]) and not is_batched
 
 
 def _is_cut(op: ContractionOp, row: Row, width: int) -> bool:
-    """Whether blocks of `width` channels would read an `x` again that the second cache doesn't hold."""
+    """Returns true if blocks of `width` channels would read `x` repeatedly although L2 can't hold it."""
     size = math.prod(shaped(op.x)[0]) * bits_of(shaped(op.x)[1]) // 8
     return 0 < row.cut <= size and op.channels() > width and _is_run(op)
 
 
 def _panel(op: ContractionOp, rows: int) -> int:
-    """Positions of a panel, of whole tiles of so many rows."""
+    """Returns the number of positions of a panel, a multiple of `rows`."""
     bits = shaped(op.x)[0][-1] * bits_of(shaped(op.x)[1])
     return max(PANEL_BYTES * 8 // bits, PANEL_POSITIONS) // rows * rows
 
 
 def _prefetches(op: ContractionOp) -> bool:
-    """Whether weights come from further away than the second cache, while others are used."""
+    """Returns true if the weights don't stay in L2, and there is enough work to prefetch them."""
     size = math.prod(shaped(op.w)[0]) * bits_of(shaped(op.w)[1]) // 8
     return size >= PREFETCHED_BYTES and math.prod(shaped(op.target)[0][:-1]) >= PREFETCHED_POSITIONS
 
 
 THREADED_MICROSECONDS = 3.0
-"""Work of a contraction on one core from which on threads divide it; see `docs/lab/threads.md`."""
+"""The shortest single-core time of a contraction for which threads divide it; see `docs/lab/threads.md`."""
 
 _CYCLES = 3500
-"""Cycles of a core in a microsecond, in each of which one vector of `lanes` sums takes a group of terms."""
+"""CPU cycles per microsecond; in each, one vector of `lanes` sums adds a group of terms."""
 
 _TRANSFORMED_TERMS = 64
-"""The same of Winograd's products: about as many of the convolution's own terms in a cycle."""
+"""The terms of the original convolution per cycle in Winograd's algorithm, approximately."""
 
 THREADED_ELEMENTS = 20_000
-"""Elements read and written by an elementwise operation or a reduction, from which on threads divide it."""
+"""The fewest elements (read and written) of an elementwise operation or reduction for which threads divide it."""
 
 
 def _is_large(op: ContractionOp, terms: int) -> bool:
-    """Whether threads divide a contraction of which one core adds so many terms in a cycle."""
+    """Returns true if threads should divide a contraction of which one core adds `terms` terms per cycle."""
     return op.multiply_adds() / (terms * _CYCLES) >= THREADED_MICROSECONDS
 
 
 def schedule_for(op: ContractionOp, isa: str, threads: int) -> ScheduleAttr:
-    """The schedule of the first row of the table that fits."""
+    """Returns the schedule of the first row of the instruction set's table that fits."""
     if isinstance(op, WinogradOp):
         return winograd_schedule(op, isa, threads if _is_large(op, _TRANSFORMED_TERMS) else 1)
     found = instruction_set(isa)
     row = next(found.rows_for(op))
-    # Where positions are many a smaller tile behind them costs nothing, and large tiles read weights less often.
+    # With many positions, a smaller last tile costs nothing, and large tiles read weights less often.
     is_cut = _is_cut(op, row, row.vectors * _sums_per_register(op, found))
     rows = row.rows if is_cut else tile_rows(positions_of(op), row.rows)
     return schedule_of(op, found, row, (rows, row.vectors), threads)
 
 
 def _sums_per_register(op: ContractionOp, isa: InstructionSet) -> int:
-    """The sums that a register holds: one, where it takes several registers of a small processor."""
+    """Returns the number of sums per register; 1 if a sum takes several registers of a small CPU."""
     accumulator = op.accumulator_type
     integer = as_integer(accumulator)
     width = accumulator.bitwidth if isinstance(accumulator, AnyFloat) else 0 if integer is None else integer.width.data
@@ -232,13 +244,13 @@ def _sums_per_register(op: ContractionOp, isa: InstructionSet) -> int:
 
 
 def schedule_of(op: ContractionOp, isa: InstructionSet, row: Row, tile: tuple[int, int], threads: int) -> ScheduleAttr:
-    """The schedule by a row of an instruction set with a `tile` of so many rows and at most so many vectors."""
+    """Returns the schedule for a row of an instruction set and a `tile` of (rows, maximum vectors)."""
     lanes = _sums_per_register(op, isa)
     rows, vectors = tile
     variant = variant_named(row.variant)
     group = variant.group
     groups = op.group_count if isinstance(op, ConvOp) and not variant.is_lanewise else 1
-    # Interleaved rows are as many registers as they are.
+    # Interleaved variants always use all their registers.
     least = row.vectors if variant.is_interleaved else 1
     vectors = min(vectors, max(-(-op.channels() // groups // lanes), least))
     is_cut = _is_cut(op, row, vectors * lanes)
@@ -255,52 +267,52 @@ def schedule_of(op: ContractionOp, isa: InstructionSet, row: Row, tile: tuple[in
 
 
 Choices = Callable[[ContractionOp], ScheduleAttr | None]
-"""Gives the schedule that a search found for an operation; `None` if the table has the fastest, or nobody searched."""
+"""A function that returns the tuned schedule of an operation; `None` if there is none, or the table's is fastest."""
 
 
-# How structured operations are made into loops: how many elements are one vector, and whether threads divide them.
+# Schedules of structured operations: the number of lanes, and whether threads divide the loops.
 
 _WIDEST = 32
-"""Elements of more bits take several registers: the shorter ones that they are made of fill one."""
+"""The widest element, in bits, that determines the lanes: wider ones take several registers."""
 
 _BYTE = 8
 
 _HELD = (8, 16, 32, 64)
-"""The bits of elements that stand in memory as in a register."""
+"""The element widths, in bits, with the same layout in memory and registers."""
 
 
 def elements_schedule(op: LinalgStructuredOperation, isa: str, threads: int) -> ScheduleAttr | None:
-    """The schedule of a structured operation, `None` for scalars on one thread."""
+    """Returns the schedule of a structured operation; `None` for scalars on one thread."""
     sizes = [math.prod(shaped(value)[0]) for value in op.operands if isinstance(value.type, TensorType)]
     is_divided = threads > 1 and sum(sizes) >= THREADED_ELEMENTS
     found = instruction_set(isa)
     lanes = _elements_per_register(op, found.bits)
     if lanes > 1:
-        # Sums of bytes are products by ones.
+        # Sums of bytes are dot products with ones.
         terms = _WIDEST // _BYTE if found.widths(DOT_US) and sums_bytes(op.body.block) else 1
         return ScheduleAttr.of(LANES, lanes=lanes, k_unroll=terms, threads=is_divided)
     return ScheduleAttr.of(SCALAR, threads=True) if is_divided else None
 
 
 def _elements_per_register(op: LinalgStructuredOperation, bits: int) -> int:
-    """The elements of one register, by the widest that the body computes with; 1 where memory packs elements."""
+    """Returns the elements per register, by the widest type in the body; 1 if memory packs elements."""
     in_memory = [argument.type for argument in op.body.block.args]
     if any(isinstance(element, IndexType) or bits_of(element) not in _HELD for element in in_memory):
         return 1
     if any(isinstance(each, JoinOp) for each in op.body.block.ops):
-        return bits // _BYTE  # what is joined comes out of as many registers as a number has bytes
+        return bits // _BYTE  # kernel.join reads one register of each byte of its result
     computed = [value.type for each in op.body.block.ops for value in each.results]
     widest = max((_bits(element) for element in (*in_memory, *computed)), default=_WIDEST)
     return bits // min(widest, _WIDEST)
 
 
 def _bits(element: Attribute) -> int:
-    """The bits of a number in a lane; places and truths take those of what they are computed from."""
+    """Returns the width of a value in a lane; 0 for indices and i1, which have the width of their sources."""
     return 0 if isinstance(element, IndexType) or element == i1 else bits_of(element)
 
 
 def schedule_all_elements(module: ModuleOp) -> None:
-    """Give every structured operation that has no schedule the one for the target of the module, if that has one."""
+    """Sets the schedule of every structured operation without one, if the module has a target."""
     target = module.attributes.get(TARGET)
     if not isinstance(target, TargetAttr):
         return
@@ -313,9 +325,9 @@ def schedule_all_elements(module: ModuleOp) -> None:
 
 
 def tuned_choices(path: str, isa: str, threads: int) -> Choices:
-    """The choices of the file at `path`, by the service `schedule_choices`; none for an empty path.
+    """Returns the tuned schedules in the file at `path`; none for an empty path.
 
-    Raises `DiagnosticError` without the service.
+    Raises `DiagnosticError` if the service `schedule_choices` is not available.
     """
     if not path:
         return lambda _: None

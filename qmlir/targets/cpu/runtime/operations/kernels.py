@@ -116,8 +116,8 @@ class Kernel:
 def kernel(*arguments: str, by_hand: bool = False) -> Callable[[Callable[..., None]], Kernel]:
     """Declares a kernel: a function on flat arrays that `addresses` compiles and caches on disk next to its file.
 
-    Each argument is `"const int8"` (read-only), `"int8"` (writable), or a scalar such as `"value index"`. Kernels that call
-    a custom kernel (`by_hand`) are compiled with the options for custom kernels.
+    Each argument is `"const int8"` (read-only), `"int8"` (writable), or a scalar such as `"value index"`. Kernels that
+    call a custom kernel (`by_hand`) are compiled with the options for custom kernels.
     """
 
     def made(function: Callable[..., None]) -> Kernel:
