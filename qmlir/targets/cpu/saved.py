@@ -1,8 +1,8 @@
-"""Folders of saved programs and their cards: sealed when they are written, checked before anything of them is run.
+"""Saved programs: sealed with a card when they are written, checked against it before anything in them is run.
 
-Nothing is read but what the card names, by its digest. A program of several has a folder for each part, with a card of
-its own, of which the card of the whole has the digest. Other files may lie there, unless Python would import them in
-place of a module of the program.
+Only files that the card names are read, and their digests are checked. A program of several parts has a folder per part
+with its own card, whose digest is in the main card. Other files may be present unless Python would import them instead
+of a module of the program.
 """
 
 import itertools
@@ -28,26 +28,26 @@ from qmlir.targets.cpu.runtime.machine_code import FILE, IR, SOURCE, read_object
 from qmlir.text.writing import LIST, check_whole
 
 LENGTHS = "lengths.json"
-"""What a program of any length says of itself: it is a package of several."""
+"""The description of a program for dynamic sizes, a package of several programs."""
 
 MODULE = "module.mlir"
 """The partitioned module of a program of several targets."""
 
 _EARLIER = "parts.json"
-"""What stood in the place of its card before there was one."""
+"""The predecessor of its card in older versions."""
 
 _OF_FORMS = SOURCE, IR, FILE, LENGTHS
-"""Files of which the form of a program depends on whether they exist."""
+"""Files whose existence determines the form of a program."""
 
 PROGRAM_FIRST = INIT, CARD
-"""The names of the files of a program without which nothing reads the others."""
+"""The files without which no other file of a program is read."""
 
 _PYCACHE, _KEPT_CODE = "__pycache__", (".pyc", ".nbi", ".nbc")
-"""Where Python and numba keep what they have compiled, and how the names of such files end."""
+"""The folder and file suffixes of compiled code that Python and numba cache."""
 
 
 def seal(folder: Path, about: Mapping[str, Any] | None = None) -> None:
-    """Write down in the card of a package the size of its machine code, the digest of each file, and `about`."""
+    """Adds the size of the machine code, the digest of each file, and `about` to the card of a package."""
     path = folder / CARD
     if not path.is_file():
         return
@@ -61,9 +61,9 @@ def seal(folder: Path, about: Mapping[str, Any] | None = None) -> None:
 
 
 def seal_parts(folder: Path, card: ProgramCard, about: Mapping[str, Any] | None = None) -> None:
-    """Write the card of a program of several: it has the digests of its files and of the cards of `card.parts`.
+    """Writes the card of a program of several parts, with the digests of its files and of the cards of `card.parts`.
 
-    Its sizes are those of all parts that have a card: they are in memory together, and run one after the other.
+    Its sizes are totals over all parts that have a card, since all are in memory and run one after the other.
     """
     names = [path.name for path in folder.iterdir() if path.is_file()]
     cards = {
@@ -84,7 +84,7 @@ def seal_parts(folder: Path, card: ProgramCard, about: Mapping[str, Any] | None 
 
 
 def _names_in(folder: Path) -> list[str]:
-    """The files in a package, but for what Python and numba keep beside it, which is not read from a saved program."""
+    """Returns the files in a package, except the caches of Python and numba, which are not read from saved programs."""
     paths = (path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_symlink() or not path.is_dir())
     return [
         path.as_posix()
@@ -94,7 +94,7 @@ def _names_in(folder: Path) -> list[str]:
 
 
 def is_program(folder: Path) -> bool:
-    """Whether `folder` is meant as a saved program: who reads it says what is wrong with it."""
+    """Returns true if `folder` looks like a saved program, even a damaged one; reading it reports the error."""
     if (folder / LENGTHS).is_file() or (source_of(folder).is_file() and (folder / RUNTIME).is_dir()):
         return True
     if (folder / _EARLIER).is_file() and (folder / MODULE).is_file():
@@ -103,9 +103,9 @@ def is_program(folder: Path) -> bool:
 
 
 def checked_program(folder: Path) -> ProgramCard:
-    """The card of a saved program, whose files are those that were written. Other files in the folder are not read.
+    """Returns the card of a saved program after checking its files; other files in the folder are not read.
 
-    Those of its parts have cards of their own, which are not read here. Raises `DiagnosticError`.
+    Parts have their own cards, which are not checked here. Raises `DiagnosticError`.
     """
     check_whole(folder)
     path = folder / CARD
@@ -124,10 +124,10 @@ def checked_program(folder: Path) -> ProgramCard:
 
 
 def _read_instead(folder: Path, card: ProgramCard) -> Path | None:
-    """A file that the card does not name, and that might be read in place of one that it names.
+    """Returns a file that the card doesn't name but that could be read instead of one that it names; `None` if none.
 
-    In the folder itself that is a file that a program of another form has, and a module or a package that Python may
-    prefer to one of the same name. In the folders of the program it is any file.
+    In the folder itself, this is a file of another program form, or a module or package that Python might prefer to one
+    of the same name. In the folders of the program, it is any file.
     """
     parts = saved_parts(card)
     inner = {name.partition("/")[0] for name in card.files if "/" in name} - {*parts}
@@ -145,14 +145,14 @@ def _read_instead(folder: Path, card: ProgramCard) -> Path | None:
 
 
 def saved_parts(card: ProgramCard) -> list[str]:
-    """The parts of a program that are folders with a card of their own."""
+    """Returns the parts of a program that are folders with their own card."""
     return [part for part in card.parts if f"{part}/{CARD}" in card.files]
 
 
 def cards_in(folder: Path) -> list[ProgramCard]:
-    """The checked cards of the programs in a folder: of a saved one its own, then those of its parts.
+    """Returns the checked cards of the programs in a folder; for a saved program, its own and those of its parts.
 
-    Raises `DiagnosticError` where files are not those that were written.
+    Raises `DiagnosticError` if a file differs from the one written.
     """
     check_whole(folder)
     if (folder / CARD).is_file() or is_program(folder):
@@ -169,7 +169,7 @@ def _checked_part(folder: Path) -> ProgramCard:
 
 
 def copy_program(folder: Path, card: ProgramCard, target: Path) -> None:
-    """Copy the files that a card names into another folder. Raises `DiagnosticError` for one that is another by now."""
+    """Copies the files that a card names to another folder. Raises `DiagnosticError` if one has changed."""
     for name, digest in card.files.items():
         file = target / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -177,5 +177,5 @@ def copy_program(folder: Path, card: ProgramCard, target: Path) -> None:
 
 
 def part_name(place: int) -> str:
-    """The folder of the program of one capacity."""
+    """Returns the folder name of the program of a bucket."""
     return f"part{place}"

@@ -11,33 +11,33 @@ from xdsl.traits import ConstantLike, is_side_effect_free
 
 from qmlir.ir.control_flow import captured
 
-# The question, without IR: operations with the places that can compute them, values between them, and what all
-# costs.
+# The problem without IR: operations with the places that can compute them, values between them, and costs.
 #
-# A plan gives each operation a phase. Phases run one after the other and take turns between the places, the host
-# first: with one device the host has the phases 0, 2, 4, …, the device has 1, 3, 5, …. What lies in one phase of a
-# device is a part. No operation comes in an earlier phase than one whose value it uses, so that parts never wait for
-# each other in a circle; every division into such parts is a plan, for parts that do not wait for each other have an
-# order.
+# A plan assigns a phase to each operation. Phases run one after the other and alternate between the places, the host
+# first: with one device, the host has phases 0, 2, 4, … and the device has 1, 3, 5, …. The operations in one phase of a
+# device form a part. No operation is in an earlier phase than one whose value it uses, so parts never depend on each
+# other in a cycle. Every division into such parts is a plan, since acyclic parts can be ordered.
 #
-# A **crossing** is an argument or a result of a part: a value that moves between the memory of a device and that of
-# the host. A part takes a value once, however often it uses it, and gives it once, for all users. What a device made
+# A **crossing** is an argument or a result of a part: a value that moves between the memory of a device and of the
+# host. A part receives a value once, regardless of the number of uses, and returns it once, for all users. A result of
+# a device stays in its memory only within the same part: for another part, it goes to the host and back.
+#
 # stays there for the same part only: for another part it goes to the host and comes back.
 
 HOST = 0
-"""The place that can compute everything; its memory has the inputs and outputs of the function."""
+"""The place that can compute everything; its memory contains the inputs and outputs of the function."""
 
 
 @dataclass(frozen=True)
 class CostNode:
-    """An operation: for each place that can compute it what it costs there."""
+    """An operation, with its cost at each place that can compute it."""
 
     costs: Mapping[int, int]
 
 
 @dataclass(frozen=True)
 class Value:
-    """A value: the operation that makes it, those that use it, and what a crossing of it costs."""
+    """A value: the operation that produces it, its users, and the cost of a crossing."""
 
     source: int | None
     """`None` for an input of the function."""
@@ -57,20 +57,20 @@ class Problem:
     nodes: Sequence[CostNode]
     values: Sequence[Value]
     places: int
-    """How many there are, the host among them."""
+    """The number of places, including the host."""
 
     order: Sequence[Edge] = ()
-    """Pairs of operations of which the second waits for the first for other reasons than a value."""
+    """Additional ordering constraints: pairs of operations whose order must be kept."""
 
     @cached_property
     def edges(self) -> tuple[Edge, ...]:
-        """Each pair of operations of which the second waits for the first, once."""
+        """All distinct dependencies: pairs of operations of which the second depends on the first."""
         by_value = ((value.source, user) for value in self.values for user in value.users if value.source is not None)
         return tuple(dict.fromkeys([*by_value, *self.order]))
 
     @cached_property
     def before(self) -> Sequence[Sequence[int]]:
-        """For each operation those that it waits for."""
+        """The predecessors of each operation."""
         found: list[list[int]] = [[] for _ in self.nodes]
         for first, second in self.edges:
             found[second].append(first)
@@ -78,7 +78,7 @@ class Problem:
 
     @cached_property
     def behind(self) -> Sequence[Sequence[int]]:
-        """For each operation those that wait for it."""
+        """The successors of each operation."""
         found: list[list[int]] = [[] for _ in self.nodes]
         for first, second in self.edges:
             found[first].append(second)
@@ -86,7 +86,7 @@ class Problem:
 
     @cached_property
     def around(self) -> Sequence[Sequence[int]]:
-        """For each operation the numbers of the values that it makes or uses."""
+        """The indices of the values that each operation produces or uses."""
         found: list[list[int]] = [[] for _ in self.nodes]
         for number, value in enumerate(self.values):
             for node in (*value.users, *(() if value.source is None else (value.source,))):
@@ -94,16 +94,16 @@ class Problem:
         return found
 
     def place(self, phase: int) -> int:
-        """The place whose turn it is in `phase`."""
+        """Returns the place of `phase`."""
         return phase % self.places
 
     def is_valid(self, plan: Sequence[int]) -> bool:
-        """Whether each operation has a phase of a place that can compute it, not before one that it waits for."""
+        """Returns true if each operation is at a place that can compute it, and not before one that it depends on."""
         is_able = all(self.place(phase) in node.costs for phase, node in zip(plan, self.nodes, strict=True))
         return is_able and all(plan[first] <= plan[second] for first, second in self.edges)
 
     def crossings(self, plan: Sequence[int]) -> Iterator[tuple[Value, int, bool]]:
-        """Each crossing of `plan`: its value, the phase of the part, and whether it is a result of the part."""
+        """Yields each crossing of `plan`: its value, the phase of the part, and whether it is a result of the part."""
         for value in self.values:
             made = None if value.source is None else plan[value.source]
             used = sorted({plan[user] for user in value.users} - {made})
@@ -114,50 +114,49 @@ class Problem:
                     yield value, phase, False
 
     def cost(self, plan: Sequence[int]) -> int:
-        """What `plan` costs: its crossings, and each operation where it is."""
+        """Returns the cost of `plan`: its crossings, and each operation at its place."""
         crossings = sum(value.cost for value, _, _ in self.crossings(plan))
         return crossings + sum(node.costs[self.place(phase)] for phase, node in zip(plan, self.nodes, strict=True))
 
 
-# The body of a function as a problem: its operations without constants, its values.
-#
-# Constants lie where they are used, and never cross a border. What acts beside its results keeps its order.
+# Building the problem from a function. Constants are copied to their uses and never cross. Operations with side effects
+# keep their order.
 
 Costs = Callable[[Operation], Mapping[int, int]]
-"""For each place that can compute an operation what it costs there."""
+"""Returns the cost of an operation at each place that can compute it."""
 
 
 def is_constant(value: SSAValue) -> bool:
-    """Whether `value` is known, and so is copied to wherever it is used."""
+    """Returns true if `value` is a constant, which is copied to its uses."""
     owner = value.owner
     return isinstance(owner, Operation) and owner.has_trait(ConstantLike, value_if_unregistered=False)
 
 
 def computing(block: Block) -> tuple[Operation, ...]:
-    """The operations of a block in order, neither constants nor its terminator."""
+    """Returns the operations of a block in order, without constants and the terminator."""
     body = (op for op in block.ops if op is not block.last_op)
     return tuple(op for op in body if not op.has_trait(ConstantLike, value_if_unregistered=False))
 
 
 @dataclass(frozen=True)
 class CostGraph:
-    """The operations of a function in order, neither constants nor its terminator, and the problem that they are."""
+    """The operations of a function in order, without constants and the terminator, and the partitioning problem."""
 
     operations: tuple[Operation, ...]
     values: tuple[SSAValue, ...]
-    """Those of `problem.values`."""
+    """The SSA values of `problem.values`."""
 
     problem: Problem
 
 
 def _order(operations: Iterable[Operation]) -> Iterator[Edge]:
-    """Each pair of neighbours among what acts beside its results."""
+    """Returns each pair of consecutive operations with side effects."""
     acting = [number for number, op in enumerate(operations) if not is_side_effect_free(op)]
     return pairwise(acting)
 
 
 def graph_of(function: FuncOp, places: int, costs: Costs, crossing: Callable[[SSAValue], int]) -> CostGraph:
-    """The graph of a function of one block; `crossing` says what a crossing of a value costs."""
+    """Builds the graph of a single-block function; `crossing` returns the cost of moving a value."""
     block: Block = function.body.block
     operations = computing(block)
     users: dict[SSAValue, list[int]] = {argument: [] for argument in block.args}

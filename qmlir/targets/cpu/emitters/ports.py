@@ -1,9 +1,8 @@
-"""The arrays of the caller of a program that is compiled ahead of time: what C calls them, and what is checked of them.
+"""The ports of programs compiled ahead of time: their C names and types, and the checks of the caller's arrays.
 
-The runtime of Python programs has the same rules (`targets/cpu/runtime/ports.py`): NaN is refused where floats are
-quantized, and so is an element that is not a value of its type, such as 8 in an `i4` or a Boolean whose byte is 2.
-Kernels hold integers of few bits with a sign; the caller of a `u4` has 0 to 15, so those inputs are copied before
-kernels read them.
+The rules are those of the Python runtime (`targets/cpu/runtime/ports.py`). NaN is rejected if floats are quantized, and
+so is an element that is not a value of its type, such as 8 in an `i4` or a Boolean whose byte is 2. Kernels represent
+sub-byte integers as signed. The caller of a `u4` passes 0 to 15, so those inputs are copied before kernels read them.
 """
 
 import re
@@ -34,13 +33,13 @@ CPP_KEYWORDS = (
     "reinterpret_cast", "static_cast", "typeid", "typeof", "thread_local", "static_assert", "char8_t", "char16_t",
     "char32_t", "concept", "requires", "co_await", "co_return", "co_yield", "consteval", "constinit",
 )  # fmt: skip
-"""The header is read by C++, too."""
+"""C++ keywords: the header is also valid C++."""
 
 _PREDEFINED = (
     "linux", "unix", "i386", "near", "far", "interface",
     "NULL", "EOF", "NAN", "INFINITY", "I", "errno", "assert", "offsetof", "stdin", "stdout", "stderr",
 )  # fmt: skip
-"""What compilers define, and headers that a program may include before ours, without an underscore in front."""
+"""Names that compilers define, or headers that a program may include before ours, without a leading underscore."""
 
 _OF_STDINT = re.compile(r"U?INT\w*|(SIZE|PTRDIFF|SIG_ATOMIC|WCHAR|WINT)_\w+|\w+_t")
 
@@ -51,7 +50,7 @@ _CODES: Mapping[int, str] = {1: "uint8_t", 2: "uint16_t"}
 
 
 def checked_name(name: str) -> str:
-    """`name`, which files, functions and macros begin with. Raises `DiagnosticError` where it is no identifier of C."""
+    """Returns `name`, the prefix of files, functions and macros. Raises `DiagnosticError` if it is no C identifier."""
     if len(name) > LONGEST:
         raise text_error(f"a name must have at most {LONGEST} characters, but got {len(name)}: '{name[:20]}…'")
     if not _IDENTIFIER.fullmatch(name) or name in (*C_KEYWORDS, *CPP_KEYWORDS):
@@ -60,18 +59,21 @@ def checked_name(name: str) -> str:
 
 
 def is_defined(name: str) -> bool:
-    """Whether an identifier may be a type or a macro of headers of C, as none is that begins with `of_`."""
+    """Returns true if C headers may define an identifier as a type or macro; false for names that begin with `of_`."""
     return name in _PREDEFINED or (not name.startswith("of_") and _OF_STDINT.fullmatch(name) is not None)
 
 
 def is_narrow(port: MainPort) -> bool:
-    """Whether the caller has integers without a sign, or floats, where kernels hold signed ones of few bits; or one bit
-    with a sign, -1 and 0, which kernels hold as 1 and 0."""
+    """Returns true if kernels represent the elements differently from the caller.
+
+    Kernels store unsigned sub-byte integers and low-precision floats as signed integers, and 1-bit signed integers (-1
+    and 0) as 1 and 0.
+    """
     return port.bits > 0 and (not port.dtype.startswith("int") or port.bits == 1)
 
 
 def limits(port: MainPort) -> tuple[int, int] | None:
-    """The smallest and the largest element of an input, where its type in C holds more; of floats, of their bits."""
+    """Returns the smallest and largest valid element if the C type holds more values (bits of a float); else `None`."""
     if port.dtype == "bool":
         return 0, 1
     if not port.bits:
@@ -81,7 +83,7 @@ def limits(port: MainPort) -> tuple[int, int] | None:
 
 
 def c_type(port: MainPort) -> str:
-    """The type of the elements in C: short and small floats as their bits."""
+    """Returns the C type of the elements; low-precision floats are represented by their bits."""
     if port.dtype in _KINDS:
         return _KINDS[port.dtype]
     if port.dtype.startswith(("int", "uint")) and np.dtype(port.dtype).itemsize == item_size(port.element):
@@ -96,23 +98,23 @@ class EntryPoint:
     program: LoopProgram
     name: str
     machine: AheadMachine
-    """What machine code is for; C is for any."""
+    """The machine for which code is compiled; C code is portable."""
 
     @cached_property
     def parameters(self) -> Mapping[MainPort, str]:
-        """What the parameter of each port is called, inputs first."""
+        """The parameter name of each port, inputs first."""
         own = ("arena", f"{self.name}_run", f"{self.name}_run_in")
         names = Names((*C_KEYWORDS, *CPP_KEYWORDS, *own), self.is_defined)
         ports = (*self.program.inputs, *self.program.outputs)
         return {port: names.new(port.name) for port in ports}
 
     def is_defined(self, name: str) -> bool:
-        """Whether an identifier may be a type or a macro of the headers, that of the program among them."""
+        """Returns true if a header, including that of the program, may define an identifier as a type or macro."""
         return is_defined(name) or name.startswith(self.macro(""))
 
     @cached_property
     def copies(self) -> Mapping[MainPort, int]:
-        """Where in the arena the inputs lie that are copied for the kernels, after all buffers."""
+        """The arena offsets of inputs that are copied for kernels, after all buffers."""
         found: dict[MainPort, int] = {}
         end = self.program.arena_bytes - SLACK
         for port in filter(is_narrow, self.program.inputs):
@@ -122,16 +124,16 @@ class EntryPoint:
 
     @property
     def arena_bytes(self) -> int:
-        """The bytes of the arena, copied inputs and what vector loads may read at the end included."""
+        """The size of the arena in bytes, including copied inputs and the slack for vector loads."""
         ends = (start + port.elements * item_size(port.element) for port, start in self.copies.items())
         return max(self.program.arena_bytes, max(ends, default=0) + SLACK)
 
     def macro(self, what: str) -> str:
-        """The name of a macro of the header."""
+        """Returns the name of a macro of the header."""
         return f"{self.name}_{what}".upper()
 
     def signature(self, parameters: Mapping[MainPort, str], *, in_arena: bool) -> str:
-        """The declaration of one of the two functions with these names of its `parameters`, without its semicolon."""
+        """Returns the declaration of one of the two functions with these `parameters`, without a semicolon."""
         ports = [
             *(f"const {c_type(port)} *{parameters[port]}" for port in self.program.inputs),
             *(f"{c_type(port)} *{parameters[port]}" for port in self.program.outputs),
@@ -141,13 +143,13 @@ class EntryPoint:
 
 
 def comment_text(text: str) -> str:
-    """`text` as it may stand in a comment: in ASCII, on one line, without its end, and without trigraphs."""
+    """Escapes `text` for a C comment: ASCII, on one line, without comment delimiters or trigraphs."""
     escaped = text.encode("unicode_escape").decode("ascii")
     return escaped.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
 
 
 def port_text(entry: EntryPoint, port: MainPort) -> str:
-    """What a port is, for a reader."""
+    """Returns a readable description of a port."""
     shape = "x".join(map(str, port.shape)) or "scalar"
     text = f"{entry.parameters[port]}: '{comment_text(port.name)}', {shape} {port.dtype}"
     if (ends := limits(port)) is not None:

@@ -1,8 +1,7 @@
-"""What is said of an instruction set, in one object: features, registers, instructions, and schedules by measurement.
+"""The description of an instruction set in one object: features, registers, instructions, and measured schedules.
 
-A set that differs from another one in a few things is `dataclasses.replace` of it. Dot products that it has no
-instruction for are expanded by `simd-legalize`; everything else in `simd` is arithmetic and movement that LLVM has for
-every processor.
+A set that differs only slightly from another one is a `dataclasses.replace` of it. `simd-legalize` expands dot products
+without an instruction. All other `simd` operations are arithmetic and data movement that LLVM supports on every CPU.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,33 +11,32 @@ from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.kernel.winograd import Algorithm
 
 ALIGNMENT = 64
-"""The alignment of all memory in bytes: a cache line, and the widest vector. The runtime has the same number."""
+"""The alignment of all memory in bytes: a cache line, and the widest vector. Equal to the runtime's constant."""
 
 DOT_US = "dot_us"
-"""Each i32 of `a` plus four products of bytes, of `x` unsigned and of `w` signed: an intrinsic of `(a, x, w)`."""
+"""Adds four products of bytes, unsigned `x` and signed `w`, to each i32 of `a`: an intrinsic of `(a, x, w)`."""
 
 DOT_SS = "dot_ss"
-"""The same of signed bytes."""
+"""Like `DOT_US`, with signed `x`."""
 
 DOT_PAIRS = "dot_pairs"
-"""The sums of two products of i16 as i32: an intrinsic of `(x, w)`, to which LLVM adds the accumulator."""
+"""Sums two products of i16 as i32: an intrinsic of `(x, w)`, to which LLVM adds the accumulator."""
 
 MULTIPLY_PAIRS = "multiply_pairs"
-"""The sums of two products of bytes as i16, `x` unsigned and `w` signed: an intrinsic of `(x, w)`."""
+"""Sums two products of bytes as i16, unsigned `x` and signed `w`: an intrinsic of `(x, w)`."""
 
 
 _PRODUCTS = {DOT_US: 8, DOT_SS: 8, DOT_PAIRS: 16}
-"""The bits of a register for each of the products that dot products add."""
+"""The width of the factors of each dot product, in bits."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A way to make loops of the contractions that `accepts` takes, by the loops of `variant` (a name of the registry's
-    `variants`) and its measured tile.
+    """A schedule for the contractions that `accepts` matches: a microkernel `variant` and its measured tile size.
 
-    A tile has up to `rows` positions by `vectors` registers. What no near cache holds is asked for ahead into the level
-    `prefetch`, where it was measured to be faster. An `x` of `cut` bytes and more, where that isn't 0, is cut into
-    panels of positions, over which all channels go before the next one.
+    A tile has up to `rows` positions by `vectors` registers. `prefetch` is the cache level into which data that is not
+    in a near cache is prefetched, if that was measured to be faster. If `cut` is not 0, an `x` of at least `cut` bytes
+    is divided into panels of positions; all channels are computed for a panel before the next one.
     """
 
     accepts: Callable[[ContractionOp], bool]
@@ -52,7 +50,7 @@ class Row:
 
 @dataclass(frozen=True)
 class RegisterTile:
-    """So many tiles by so many vectors of channels, and what one tile costs, as measured, against the others."""
+    """A register tile of `rows` Winograd tiles by `vectors` vectors of channels, and its measured relative cost."""
 
     rows: int
     vectors: int
@@ -61,7 +59,7 @@ class RegisterTile:
 
 @dataclass(frozen=True)
 class Gain:
-    """An algorithm of Winograd's that is faster where `accepts` holds of height, width, input and output channels."""
+    """A Winograd algorithm that is faster if `accepts` holds for height, width, and input and output channels."""
 
     form: Algorithm
     accepts: Callable[[int, int, int, int], bool]
@@ -70,48 +68,51 @@ class Gain:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class InstructionSet:
-    """What the CPU target asks of an instruction set."""
+    """The properties of an instruction set that the CPU target uses."""
 
     name: str
 
     needs: frozenset[str] = frozenset()
-    """The features of the processor without which it isn't there, by LLVM's names."""
+    """The CPU features that it requires, by LLVM's names."""
 
     feature_prefixes: tuple[str, ...] = ()
-    """How the names of features begin that no processor has without it."""
+    """Prefixes of features that only CPUs with this instruction set have."""
 
     processors: tuple[str, ...] = ()
-    """Those for which C is written with it, by the names that compilers have for them."""
+    """CPUs, by the names that compilers use, for which C code uses this instruction set."""
 
     bits: int
-    """Of a register."""
+    """The width of a vector register, in bits."""
 
     registers: int
-    """How many registers of vectors there are."""
+    """The number of vector registers."""
 
     instructions: Mapping[str, Mapping[int, str]] = field(default_factory=dict[str, Mapping[int, str]])
-    """LLVM's intrinsics of `DOT_US`, `DOT_SS`, `DOT_PAIRS` and `MULTIPLY_PAIRS`, as far as there are any, by the bits
-    of their registers."""
+    """LLVM's intrinsics for `DOT_US`, `DOT_SS`, `DOT_PAIRS` and `MULTIPLY_PAIRS`, if any, by register width in bits."""
 
     table_bytes: int = 0
-    """The bytes that are looked up in registers at a time, 0 where tables are read from memory."""
+    """The number of bytes per table lookup in registers; 0 if tables are read from memory."""
 
     has_floats: bool = True
-    """Whether there are instructions for floats."""
+    """True if there are float instructions."""
 
     requantizes_by_floats: bool = True
-    """Whether integers are rescaled by floats, or in integers alone, with the same results: where there are no
-    instructions for floats, or where they are slower."""
+    """True if integers are requantized with floats, false if with integers alone; results are the same.
+
+    Integers are used if there are no float instructions, or if they are slower.
+    """
 
     shift_bits: int = 8
-    """The bits of the narrowest lanes that are shifted."""
+    """The narrowest lanes, in bits, with shift instructions."""
 
     near_bytes: int = 1 << 19
-    """What a part of wide sums that another convolution reads takes at most: half of the smallest second-level cache of
-    the CPUs that are measured, less where memory is small."""
+    """The largest chunk of 32-bit sums that another convolution reads, in bytes.
+
+    Half of the smallest L2 cache of the measured CPUs; less if memory is small.
+    """
 
     rows: tuple[Row, ...]
-    """Schedules of contractions: the first row that accepts one, of which the last takes any."""
+    """Schedules of contractions. The first row that accepts a contraction applies; the last row accepts any."""
 
     tiles: tuple[RegisterTile, ...]
     """Register tiles of F(2x2, 3x3)."""
@@ -120,18 +121,17 @@ class InstructionSet:
     """Register tiles of F(4x4, 3x3)."""
 
     gains: tuple[Gain, ...] = ()
-    """Where which of Winograd's algorithms is faster than a direct convolution: the first row that accepts, whose
-    algorithm is exact."""
+    """When Winograd algorithms are faster than direct convolution: the first exact one that accepts applies."""
 
     def rows_for(self, op: ContractionOp) -> Iterator[Row]:
-        """The rows that accept a contraction, the one that schedules it first."""
+        """Returns the rows that accept a contraction; the first one schedules it."""
         return (row for row in self.rows if row.accepts(op))
 
     def widths(self, instruction: str) -> frozenset[int]:
-        """The bits of the registers that an instruction is there for."""
+        """Returns the register widths, in bits, for which an instruction exists."""
         return frozenset(self.instructions.get(instruction, ()))
 
     @property
     def products(self) -> int:
-        """The products of integers that one instruction adds at most, 0 where none does."""
+        """The largest number of integer products that one instruction adds; 0 if there is none."""
         return max((bits // _PRODUCTS[name] for name in _PRODUCTS for bits in self.widths(name)), default=0)

@@ -1,4 +1,4 @@
-"""Structured operations on vectors of lanes, and movements that interleave rows of bytes."""
+"""Vectorized lowering of structured operations, including data movement that interleaves rows of bytes."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -33,20 +33,19 @@ from qmlir.targets.cpu.loops.emitter import (
 )
 from qmlir.targets.cpu.loops.nests import Access, Nest, Plan, ValueWriter, collapse_axes
 
-# Movements that put four rows of bytes in turn: registers of each are interleaved, and four written in a piece.
+# Movements that interleave four rows of bytes: one register of each is interleaved, and four are written contiguously.
 #
-# So weights are packed that are computed, four terms of a channel beside each other where a row of memory has
-# channels.
+# This packs computed weights: four terms of a channel become adjacent, while rows of memory run along channels.
 
 ROWS = 4
-"""The rows whose elements alternate."""
+"""The number of interleaved rows."""
 
 _LANES = (64, 32, 16)
-"""Elements of a row at a time, the first that leaves none over."""
+"""The candidates for the number of elements of a row per step; the first that divides the row is used."""
 
 
 def turns_of(nest: Nest, plan: Plan, lanes: int) -> int:
-    """How many elements of each row one step takes, at most `lanes`; 0 where the nest is not such a movement."""
+    """Returns the elements of each row per step, at most `lanes`; 0 if the nest doesn't interleave four rows."""
     if len(plan.order) < 2 or plan.carried < len(plan.order) or len(nest.inputs) != 1 or not _is_movement(nest):
         return 0
     (source,), (target,) = nest.inputs, nest.outputs
@@ -70,7 +69,7 @@ def _is_dense(access: Access) -> bool:
 
 
 def _ends_in(access: Access, *dims: int) -> bool:
-    """Whether the last axes of an operand are those iterators, and nothing else is in its other ones."""
+    """Returns true if the last axes of an operand are the iterators `dims`, and its other axes don't use them."""
     type_ = memref_type(access.value)
     results = access.map_.results
     used = [each.used_dims() for each in results]
@@ -79,11 +78,11 @@ def _ends_in(access: Access, *dims: int) -> bool:
 
 
 class InterleavedWriter(ValueWriter):
-    """Writes the loops of a movement that `turns_of` found so many elements of each row a step for."""
+    """Emits the loops of an interleaving movement; a step processes `lanes` elements of each row."""
 
     def __init__(self, nest: Nest, plan: Plan, threads: bool, lanes: int):
         along, _ = plan.order[-2:]
-        # The loop over a row goes in steps of so many elements.
+        # The loop over a row has a step of `lanes` elements.
         ranges = tuple(count // lanes if dim == along else count for dim, count in enumerate(nest.ranges))
         super().__init__(replace(nest, ranges=ranges), plan, threads)
         self.lanes = lanes
@@ -118,22 +117,23 @@ class InterleavedWriter(ValueWriter):
         self.dims[along] = step
 
 
-# Structured operations on vectors: the innermost loop of a nest in steps of so many lanes, where operands allow it.
+# Vectorized structured operations: the innermost loop of a nest advances by `lanes` elements if the operands allow it.
 #
-# Outside that loop everything is as `structured` writes it, inside each operation of the body stands once for all
-# lanes. What a vector leaves over is one partial vector, or for a reduction a loop over scalars.
+# The outer loops are those of `structured`. Inside, each operation of the body becomes a vector operation. Remaining
+# elements are one partial vector, or a scalar loop for a reduction.
 #
-# Sums of bytes in 32 bits are products by ones, of which an instruction adds four to each lane: terms that are
+# Sums of bytes in 32 bits are emitted as dot products with ones, of which an instruction adds four per lane. This
+# requires terms that are widened and added to the accumulator, modulo 2^32.
 # widened and then added, modulo 2^32, to what came before.
 
 TERMS = 4
-"""The bytes that are added to one lane at a time."""
+"""The number of bytes that one instruction adds to a lane."""
 
 Widened = arith.ExtSIOp | arith.ExtUIOp
 
 
 def widened_term(total: Operation) -> Widened | None:
-    """What widens the byte that `total`, an addition to the argument of a body, adds; `None` where it adds another."""
+    """Returns the extension of the byte that `total` adds to a block argument; `None` if `total` has another form."""
     if not isinstance(total, arith.AddiOp) or total.result.type != i32:
         return None
     terms = [value.owner for value in total.operands if isinstance(value.owner, Operation)]
@@ -142,14 +142,14 @@ def widened_term(total: Operation) -> Widened | None:
 
 
 def sums_bytes(body: Block) -> bool:
-    """Whether all that a body yields are sums of bytes."""
+    """Returns true if a body yields only sums of bytes."""
     end = body.last_op
     totals = [] if end is None else [value.owner for value in end.operands]
     return bool(totals) and all(isinstance(each, Operation) and widened_term(each) is not None for each in totals)
 
 
 def add_bytes(emit: VectorEmitter, so_far: SSAValue, bytes_: SSAValue, term: Widened) -> SSAValue:
-    """Each lane of `so_far` and `TERMS` of the bytes, which are widened as `term` says."""
+    """Adds `TERMS` bytes to each lane of `so_far`; `term` determines whether they are signed."""
     ones = emit.constant(1, i8)
     is_signed = isinstance(term, arith.ExtSIOp)
     x, w = (ones, bytes_) if is_signed else (bytes_, ones)
@@ -157,12 +157,13 @@ def add_bytes(emit: VectorEmitter, so_far: SSAValue, bytes_: SSAValue, term: Wid
 
 
 _FEWEST_STEPS = 4
-"""Steps of the innermost loop from which on vectors are worth it."""
+"""The fewest iterations of the innermost loop for which vectors pay."""
 
 _CHAINS = (4, 2, 1)
-"""Vectors that a reduction combines side by side, where that divides its steps: one waits for the other otherwise.
+"""The candidates for the number of independent accumulators of a reduction: a single one is bound by latency.
 
-On Zen 4 the largest of 64 floats, NaN considered, takes 13 cycles a vector in one chain."""
+On Zen 4, the maximum of 64 floats, with NaN propagation, takes 13 cycles per vector in one chain.
+"""
 
 _NEUTRAL: Mapping[type[Operation], float | None] = {
     arith.AddiOp: 0,
@@ -178,11 +179,11 @@ _NEUTRAL: Mapping[type[Operation], float | None] = {
     arith.MinimumfOp: math.inf,
     arith.AddfOp: 0,
 }
-"""What combines in any order, and the number that changes nothing; sums of floats only where they say so."""
+"""Associative reductions with their neutral elements; float sums are included only if marked `reassoc`."""
 
 
 def _is_free(op: Operation) -> bool:
-    """Whether `op` combines terms in any order."""
+    """Returns true if `op` may combine terms in any order."""
     if isinstance(op, arith.AddfOp):
         return FastMathFlag.REASSOC in op.fastmath.data
     return type(op) in _NEUTRAL
@@ -197,14 +198,14 @@ def _neutral(kind: type[Operation], element: Attribute) -> float:
 
 
 def terms_for(nest: Nest, plan: Plan, schedule: ScheduleAttr) -> int:
-    """How many steps of the innermost loop each lane takes at a time: more than one where it sums bytes."""
+    """Returns the number of iterations of the innermost loop per lane: more than one for sums of bytes."""
     is_carried = plan.carried == len(plan.order) - 1
     is_sum = schedule.k_unroll == TERMS and is_carried and sums_bytes(nest.body)
     return TERMS if is_sum and nest.ranges[plan.order[-1]] >= schedule.lanes * TERMS else 1
 
 
 def lanes_for(nest: Nest, plan: Plan, lanes: int) -> int:
-    """How many steps of the innermost loop are one step on vectors of at most `lanes`; 1 where it runs over scalars."""
+    """Returns the number of iterations of the innermost loop per vector, at most `lanes`; 1 for a scalar loop."""
     if not plan.order or lanes == 1:
         return 1
     dim = plan.order[-1]
@@ -219,7 +220,7 @@ def lanes_for(nest: Nest, plan: Plan, lanes: int) -> int:
 
 
 def _is_lanewise(nest: Nest, dim: int) -> bool:
-    """Whether each operand moves from element to element or not at all, and vectors do for the body."""
+    """Returns true if each operand is contiguous or invariant along `dim`, and the body can be vectorized."""
     *body, _ = nest.body.ops
     return all(_is_beside(access, dim) and _is_held(access) for access in nest.accesses) and all(
         _is_scalar(op, nest, dim)
@@ -230,12 +231,12 @@ def _is_lanewise(nest: Nest, dim: int) -> bool:
 
 
 def _is_scalar(op: IndexOp, nest: Nest, dim: int) -> bool:
-    """Whether the number of an iterator is one for all lanes, or only says where a row of memory is read."""
+    """Returns true if the iterator is the same for all lanes, or is only used as the last index of a load."""
     return op.dim.value.data != dim or all(_reads_along(use.operation, nest, dim) for use in op.result.uses)
 
 
 def _reads_along(op: Operation, nest: Nest, dim: int) -> TypeGuard[memref.LoadOp]:
-    """Whether `op` reads neighbours in memory at the steps of `dim`."""
+    """Returns true if `op` reads contiguous elements along `dim`."""
     if not isinstance(op, memref.LoadOp) or not op.indices or not innermost_is_dense(op.memref):
         return False
     *leading, last = op.indices
@@ -244,7 +245,7 @@ def _reads_along(op: Operation, nest: Nest, dim: int) -> TypeGuard[memref.LoadOp
 
 
 def _reads_a_row(op: Operation, nest: Nest, dim: int) -> bool:
-    """Whether `op` reads a table of several axes, of which the steps of `dim` need one row of bytes."""
+    """Returns true if `op` reads a multi-dimensional table, and only one row of bytes of it along `dim`."""
     if not isinstance(op, memref.LoadOp) or len(op.indices) < 2:
         return False
     type_ = memref_type(op.memref)
@@ -253,7 +254,7 @@ def _reads_a_row(op: Operation, nest: Nest, dim: int) -> bool:
 
 
 def _moves(value: SSAValue, nest: Nest, dim: int) -> bool:
-    """Whether a value of the body is another one at the next step of `dim`."""
+    """Returns true if a value of the body varies along `dim`."""
     for access in nest.accesses:
         if access.argument is value:
             return memref_type(access.value) is not None and dim in access.map_.used_dims()
@@ -293,7 +294,7 @@ def _counts_by_one(expression: AffineExpr, dim: int) -> bool:
 
 
 def _combinations(nest: Nest) -> list[Operation] | None:
-    """The operation that puts each output together, where its terms may come in any order: no sum of floats."""
+    """Returns the combining operation of each output; `None` if the order of terms matters, as in float sums."""
     found: list[Operation] = []
     for output, value in zip(nest.outputs, nest.body.ops.last.operands if nest.body.ops.last else (), strict=True):
         op, uses = value.owner, list(output.argument.uses)
@@ -306,9 +307,9 @@ def _combinations(nest: Nest) -> list[Operation] | None:
 
 
 class LaneWriter(ValueWriter):
-    """Writes the loops of a nest whose innermost one goes over `lanes` elements at a time.
+    """Emits the loops of a nest whose innermost one processes `lanes` elements at a time.
 
-    Sums hand on vectors of so many lanes, or of as many as `terms` elements each are.
+    Reductions carry vectors of `lanes / terms` lanes.
     """
 
     def __init__(self, nest: Nest, plan: Plan, threads: bool, lanes: int, terms: int = 1):
@@ -317,9 +318,9 @@ class LaneWriter(ValueWriter):
         self.terms = terms
         self.inner = plan.order[-1]
         self.whole = nest.ranges[self.inner] // lanes * lanes
-        """The steps that are whole vectors."""
+        """The number of iterations that form full vectors."""
         self.first = 0
-        """Where the loop over scalars begins, which a reduction leaves over."""
+        """The start of the scalar loop over the remaining elements of a reduction."""
 
     def _start(self, dim: int) -> int:
         return self.first if dim == self.inner else 0
@@ -380,7 +381,7 @@ class LaneWriter(ValueWriter):
     def _chain_values(
         self, emit: VectorEmitter, combinations: Sequence[Operation], place: Index, so_far: Sequence[SSAValue]
     ) -> list[SSAValue]:
-        """The totals of one chain behind a step."""
+        """Returns the accumulators of one chain after a step."""
         self.dims[self.inner] = place
         carried: dict[SSAValue, SSAValue] = {
             output.argument: value for output, value in zip(self.nest.outputs, so_far, strict=False)
@@ -398,7 +399,7 @@ class LaneWriter(ValueWriter):
         self, emit: VectorEmitter, accesses: Sequence[Access], count: int | None,
         carried: Mapping[SSAValue, SSAValue] | None = None,
     ) -> dict[SSAValue, SSAValue]:  # fmt: skip
-        """What the body computes for all lanes; what is the same in all of them may stay a scalar."""
+        """Emits the body for all lanes; values that are the same in all lanes may stay scalar."""
         values: dict[SSAValue, SSAValue] = {**self.values, **(carried or {})}
         for access in accesses:
             if memref_type(access.value) is None:
@@ -413,8 +414,8 @@ class LaneWriter(ValueWriter):
             if op in combined:
                 values[op.results[0]] = self._sum_of_bytes(emit, values, op)
             elif self.terms > 1 and any(use.operation in combined for value in op.results for use in value.uses):
-                continue  # what widens a term
-            elif form is None:  # the number of another iterator
+                continue  # the extension of a term
+            elif form is None:  # the index of another iterator
                 assert isinstance(op, IndexOp)
                 values[op.result] = emit.index(self.dims[op.dim.value.data])
             elif _reads_along(op, self.nest, self.inner):
@@ -428,7 +429,7 @@ class LaneWriter(ValueWriter):
         return values
 
     def _look_up(self, emit: VectorEmitter, values: Mapping[SSAValue, SSAValue], op: memref.LoadOp) -> SSAValue:
-        """The bytes at the places of all lanes in one row of a table."""
+        """Looks up the bytes at the indices of all lanes in one row of a table."""
         table, *rows, places = (values.get(operand, operand) for operand in op.operands)
         ones = [1] * len(rows)
         found = memref_type(table)
@@ -446,7 +447,7 @@ class LaneWriter(ValueWriter):
         return value if scalar_of(value.type) != value.type else emit.splat(value)
 
     def _vector(self, emit: VectorEmitter, values: Mapping[SSAValue, SSAValue], value: SSAValue) -> SSAValue:
-        """A value of the body as a vector, memory as it is."""
+        """Returns a value of the body as a vector; memrefs are unchanged."""
         found = values.get(value, value)
         if isinstance(found.type, MemRefType) or scalar_of(found.type) != found.type:
             return found
@@ -458,7 +459,7 @@ class LaneWriter(ValueWriter):
 
 
 def _folded(emit: VectorEmitter, kind: type[Operation], values: Sequence[SSAValue]) -> SSAValue:
-    """All lanes put together: chains in pairs, then the upper half with the lower one until one lane is left."""
+    """Reduces all lanes: first pairs of chains, then upper and lower halves until one lane is left."""
     while len(values) > 1:
         values = [emit.binary(kind, *pair) for pair in zip(values[::2], values[1::2], strict=True)]
     (value,), lanes = values, emit.lanes

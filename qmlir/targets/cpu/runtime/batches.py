@@ -1,7 +1,7 @@
-"""Any batch by a program for one image, or for some: piece by piece, on several threads; part of saved programs.
+"""Runs any batch size with a program for one sample or a fixed chunk, on several threads; part of saved programs.
 
-Whether images have nothing to do with each other was decided when the program was made: a plan says along which axes
-they lie, or why they can't be told apart.
+Whether samples are independent was decided at compile time: a plan lists the batch axes, or the reason why there are
+none.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,19 +17,19 @@ from .spreading import spread
 
 @dataclass(frozen=True)
 class BatchPlan:
-    """The axis of the batch of each input and output that has one; others are the same for every image."""
+    """The batch axis of each input and output that has one; others are the same for every sample."""
 
     inputs: Mapping[str, int] = field(default_factory=dict[str, int])
     outputs: Mapping[str, int] = field(default_factory=dict[str, int])
     reason: str = ""
-    """Why there is none."""
+    """The reason why there are no batch axes."""
 
     threads: int = 1
-    """How many pieces run at once at most."""
+    """The maximum number of chunks that run concurrently."""
 
 
 RunPiece = Callable[[Sequence[Array], Sequence[Array]], None]
-"""Computes outputs from inputs; both are contiguous, and fit the ports."""
+"""Computes outputs from inputs; both are contiguous and fit the ports."""
 
 
 def _piece(array: Array, axis: int, start: int, stop: int) -> Array:
@@ -42,7 +42,7 @@ def _resized(port: ArrayPort, axis: int | None, size: int) -> ArrayPort:
 
 
 class AnyBatch:
-    """Runs a program for some images on any number of them."""
+    """Runs a program with a fixed batch size on any number of samples."""
 
     def __init__(self, plan: BatchPlan, inputs: Sequence[ArrayPort], outputs: Sequence[ArrayPort]) -> None:
         self.plan = plan
@@ -50,9 +50,9 @@ class AnyBatch:
         self._held = next((port.shape[plan.inputs[port.name]] for port in inputs if port.name in plan.inputs), 0)
 
     def count(self, values: Sequence[Any]) -> int | None:
-        """The images in values for the inputs that fit but for their number; `None` where they do not fit.
+        """Returns the number of samples in `values`; `None` if they don't fit even with another batch size.
 
-        Raises `InputError` where inputs have several numbers of images, and where another number can't be run.
+        Raises `InputError` if inputs have different numbers of samples, or if only the compiled batch size can run.
         """
         if not self.plan.inputs and not self.plan.reason:
             return None
@@ -62,7 +62,7 @@ class AnyBatch:
         for port, value in zip(self._inputs, values, strict=True):
             try:
                 shape = shapes[port.name] = np.shape(value)
-            except Exception:  # whatever the conversion of a user's class raises: it is no array
+            except Exception:  # a user's class may raise anything; it is no array
                 return None
             axis = axes.get(port.name)
             if axis is not None and len(shape) == len(port.shape):
@@ -87,7 +87,7 @@ class AnyBatch:
     def __call__(
         self, values: Sequence[Any], count: int, outputs: Mapping[str, Array] | None, run: RunPiece
     ) -> dict[str, Array]:
-        """The outputs of `count` images by name; those that `outputs` has arrays for are written there."""
+        """Runs `count` samples; returns the outputs by name. Outputs with an array in `outputs` are written there."""
         if not count and len(self.plan.outputs) < len(self._outputs):
             raise InputError("an empty batch has no outputs of this model; pass at least one sample")
         takes, gives = self.plan.inputs, self.plan.outputs
@@ -112,7 +112,7 @@ class AnyBatch:
         return results
 
     def first(self, values: Sequence[Any], count: int) -> list[Array]:
-        """What the run of the first piece of `count` images takes."""
+        """Returns the inputs of the first chunk of `count` samples."""
         axes = [self.plan.inputs.get(port.name) for port in self._inputs]
         stop = min(self._held, count)
         return [
@@ -121,7 +121,7 @@ class AnyBatch:
         ]
 
     def _taken(self, port: ArrayPort, axis: int | None, array: Array, start: int, stop: int) -> Array:
-        """The images of a piece, filled with zeros up to those of the port."""
+        """Returns the samples of a chunk, padded with zeros to the batch size of the port."""
         if axis is None:
             return array
         piece = _piece(array, axis, start, stop)

@@ -1,11 +1,11 @@
-"""Teams of threads that run a program together: all go through its steps, and take chunks of what is divided.
+"""Teams of threads that run a program together: all execute its steps, and claim chunks of divided loops.
 
-The caller is one thread of its team, the others wait in compiled code for the next job, for about a millisecond, and
-then asleep. Calls from several threads at once have a team each. A process that was forked makes new ones.
+The caller is one thread of its team. The others wait in compiled code for the next job, for about a millisecond, and
+then sleep. Concurrent calls use separate teams. A forked process creates new teams.
 
-No thread waits for a thread that does nothing: a step is over when all of its chunks are done, by whichever threads.
-A thread that the system held up finds nothing to take in steps that are over, and so comes to the one that is not; it
-may even be in a job that is over, whose code and tables of addresses the team keeps until it has begun a later one.
+No thread waits for an idle thread: a step is complete when all of its chunks are, regardless of which threads ran them.
+A thread that was descheduled finds no chunk left in completed steps, and so reaches the current one. It may even still
+be in a completed job, so the team keeps the code and address tables of that job until the thread has begun a later one.
 """
 
 import os
@@ -25,83 +25,91 @@ from .spreading import available_cores, runs_alone
 
 Array = npt.NDArray[Any]
 
-# A job is handed over by a sequence lock: TICKET is odd while the first thread writes the job down, and even when it
-# is whole. A thread copies the job to words of its own and takes it only if TICKET is still the same afterwards:
-# otherwise it has read parts of two jobs. The addition to TICKET that ends the writing is a release, the wait for it
-# an acquire. A late thread may run a job that is over: it finds every chunk taken (see `together`) and so reads no
-# array of it. It does read the table of addresses and the code, which the team therefore keeps until every thread has
-# begun a later job. A word that one thread waits for shares its cache line with no word that others write: a write
-# would cost each waiting core a miss.
+# A job is published with a sequence lock: TICKET is odd while the first thread writes the job, and even when it is
+# complete. A thread copies the job to its own words and takes it only if TICKET is unchanged afterwards; otherwise it
+# may have read parts of two jobs. The addition to TICKET that ends the writing is a release, the wait for it an
+# acquire. A late thread may run a completed job: it finds every chunk taken (see `together`), and so reads none of its
+# arrays. It does read the address table and the code, so the team keeps these until every thread has begun a later job.
+# A word that a thread waits for shares its cache line with no word that others write: each write would cost every
+# waiting core a cache miss.
 LINE = 8
-"""64-bit words of a cache line: words that are waited for lie in lines of their own."""
+"""The number of 64-bit words in a cache line; words that are waited for have separate lines."""
 
 COUNT, DONE, PASSED, TICKET, ENGAGED, STEPS, THREADS = (LINE * place for place in range(7))
-"""Words of a team: its threads, chunks of the step that are done, steps that are over, twice the jobs so far (odd while
-one is written down), whether a program uses it, the job, and from `THREADS` on the words of each thread."""
+"""The words of a team.
+
+In order: number of threads, completed chunks of the step, completed steps, twice the number of jobs (odd while one is
+being written), whether a program uses the team, the job, and from `THREADS` the words of each thread.
+"""
 
 TABLE, FIRST = STEPS + 1, STEPS + 2
-"""Of the job, behind the address of its code: that of its table of addresses, and how many steps were over before."""
+"""The words of a job after the address of its code: its address table, and the number of steps completed before it."""
 
 EACH = 2 * LINE
-"""Words of a thread."""
+"""The number of words per thread."""
 
 AT, DID, SEEN, OWN_STEPS, OWN_TABLE, TAKEN = (THREADS + place for place in (0, 1, 2, 3, 4, LINE))
-"""Those of the first thread: the steps that are over for it, chunks of its step that it took, the last job that it
-began, the job as it read it, and what others look at too: how much of its range is taken."""
+"""The words of the first thread.
+
+In order: steps completed for it, chunks of the step that it took, the last job that it began, its copy of the job (two
+words), and, in a separate line since others read it, the number of chunks taken from its range.
+"""
 
 SPINS = 500
-"""Looks at a word before the core is given to others; one takes about 20 ns."""
+"""The number of polls (about 20 ns each) before a waiting thread yields its core."""
 
 LIMIT = 64
-"""More than the chunks of a thread's range are."""
+"""An upper bound of the number of chunks in a thread's range."""
 
-# Waiting costs a core, sleeping costs about 50 microseconds to wake: a program of small steps is called again sooner.
-# So a thread looks this often at the ticket before it leaves compiled code and sleeps on a condition of Python.
-# ENGAGED is set under the lock of that condition, so that a wake-up between the last look and the sleep is not lost.
+# Spinning occupies a core, but waking up from sleep takes about 50 µs, and a program of small steps is called again
+# sooner. So a thread polls the ticket this often before it leaves compiled code and sleeps on a Python condition.
+# ENGAGED is set under the lock of that condition, so that a wake-up between the last poll and the sleep is not lost.
 IDLE = 2_000
-"""Looks at the next job before a thread of a team goes to sleep."""
+"""The number of polls for the next job before a thread goes to sleep."""
 
 LEAD = ("int64", "value index", "value index")
-"""What the code of the first thread takes: the team, the address of the steps, and that of the table of a job."""
+"""The arguments of the first thread's code: the team, the address of the steps, and of the address table."""
 
 SERVE = ("int64", "value index")
-"""What the code of the others takes: the team, and the number of the thread."""
+"""The arguments of the other threads' code: the team, and the number of the thread."""
 
 STEPS_TAKE = ("int64", "value index", "int64")
-"""What the steps of a program take: the team, the number of the thread, and the table of a job."""
+"""The arguments of a program's steps: the team, the number of the thread, and the address table of the job."""
 
 _SHARED = "qmlir_teams_2"
-"""The module with what all programs of a process share: each saved one has a copy of this file. The number is that of
-the words of a team."""
+"""The module with state shared by all programs of a process, since each saved one has a copy of this file.
+
+The number is the version of the layout of a team's words.
+"""
 
 
 def new_words(count: int) -> Array:
-    """The words of a team of so many threads."""
+    """Returns the initial words of a team of `count` threads."""
     words = np.zeros(THREADS + EACH * count, np.int64)
     words[COUNT] = count
     return words
 
 
 def addresses_of(arrays: Sequence[Array]) -> list[int]:
-    """Where arrays lie, as a job takes them; asked before every run, and `ctypes` would take longer."""
+    """Returns the addresses of arrays for a job; faster than `ctypes`, since it precedes every run."""
     return [array.__array_interface__["data"][0] for array in arrays]
 
 
 class Team:
-    """Some threads, the caller's among them, that run one job at a time."""
+    """A group of threads, including the caller's, that run one job at a time."""
 
     def __init__(self, count: int, serve: Callable[[Array, int], None]) -> None:
         self.words = new_words(count)
         self._serve = serve
         self._changed = Condition()
         self._program: tuple[object, object, object] = (None, None, None)
-        """What the last job needs besides its arrays: who keeps its code, and its tables of addresses."""
+        """The owner of the last job's code, its arena, and its table of constants, which must stay alive."""
 
         self._table = np.empty(0, np.int64)
-        """The addresses of the arrays of the last job: of its program only, as some thread may be in a job before."""
+        """The addresses of the last job's arrays; not shared by programs, since a late thread may read an older table."""
 
         self._kept: deque[tuple[int, Any]] = deque()
-        """What was both for programs before, each with the ticket of its last job."""
+        """The program and table of earlier programs, with the ticket of their last job."""
 
         for number in range(1, count):
             Thread(target=self._work, args=(number,), name=f"qmlir-{number}", daemon=True).start()
@@ -114,7 +122,7 @@ class Team:
             self._serve(self.words, number)
 
     def _begin(self, program: tuple[object, object, object], size: int) -> None:
-        """Keep what is needed of the program that ran before until no thread is in it any more."""
+        """Keeps the previous program's objects alive until no thread runs it anymore."""
         if all(map(is_, program, self._program)):
             return
         ticket = int(self.words[TICKET])
@@ -125,9 +133,9 @@ class Team:
         self._program, self._table = program, np.empty(size, np.int64)
 
     def run(self, lead: Callable[[Array, int, int], None], steps: int, arrays: Sequence[Array], owner: object) -> None:
-        """Let all threads run the code at the address `steps`, which lives as long as `owner`, on arrays.
+        """Runs the code at address `steps` with all threads; the code lives as long as `owner`.
 
-        These begin with the addresses of kernels, working memory, and the addresses of constants.
+        `arrays` are the addresses of kernels, the arena, and the addresses of constants, followed by the ports.
         """
         words = self.words
         self._begin((owner, arrays[0], arrays[2]), len(arrays))
@@ -142,19 +150,19 @@ class Team:
 
 
 def _teams() -> defaultdict[int, deque[Team]]:
-    """The teams of this process that have nothing to do, by the number of their threads."""
+    """Returns the idle teams of this process, by number of threads."""
     return vars(sys.modules.setdefault(_SHARED, ModuleType(_SHARED))).setdefault("teams", defaultdict(deque))
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: _teams().clear())  # their threads stayed with the parent
+    os.register_at_fork(after_in_child=lambda: _teams().clear())  # their threads exist only in the parent
 
 
 class TeamRunner:
-    """Runs the steps of a program on some threads, or as many as there are cores.
+    """Runs the steps of a program on `count` threads, or one per core if there are fewer.
 
-    `lead` and `serve` are where the code lies that the first thread runs, and that of the others; it and the steps live
-    as long as `owner`.
+    `lead` and `serve` are the addresses of the code for the first thread and for the others. That code and the steps
+    live as long as `owner`.
     """
 
     def __init__(self, count: int, lead: int, serve: int, owner: object) -> None:
@@ -163,7 +171,7 @@ class TeamRunner:
         self._owner = owner
 
     def __call__(self, steps: int, *arrays: Array) -> None:
-        """Run the code at the address `steps` on arrays."""
+        """Runs the code at address `steps` on arrays."""
         if runs_alone():
             entry(steps, STEPS_TAKE, self._owner)(new_words(1), 0, np.array(addresses_of(arrays), np.int64))
             return
@@ -175,4 +183,4 @@ class TeamRunner:
         try:
             team.run(self._lead, steps, arrays, self._owner)
         finally:
-            idle.append(team)  # interrupts of Python come before a job or after it
+            idle.append(team)  # Python handles interrupts only before or after a job

@@ -1,4 +1,4 @@
-"""The memory plan: lifetimes of buffers, their offsets in one arena, and a picture of the plan."""
+"""Memory planning: lifetimes of buffers, their offsets in one arena, and a picture of the plan."""
 
 import html
 import math
@@ -21,26 +21,26 @@ from qmlir.targets.cpu.scheduled.bufferization.aliases import memory_type
 from qmlir.text.elements import dense_dtype
 from qmlir.text.writing import write_file
 
-# How long each buffer of a function is used, and which may take over the memory of one that ends.
+# Lifetimes of the buffers of a function, and reuse of memory in place.
 #
-# Time is counted in operations of the function's own block that do something, views and constants do not: what is
-# used inside a loop is used as long as the loop runs. The output of a kernel takes over the memory of an input where
-# the kernel allows it (`kernel.may_overwrite`), the input is not used afterwards, and no other argument of the call
-# lies in it.
+# Time is counted in operations of the function's top-level block, without views and constants. A buffer used inside a
+# loop lives as long as the loop. The output of a kernel reuses the memory of an input if the kernel allows it
+# (`kernel.may_overwrite`), the input is not used afterwards, and no other argument of the call shares it.
 #
-# Finding the smallest arena is NP-hard (dynamic storage allocation). Greedy best fit is near the lower bound on
-# networks: buffers are placed one by one, each in the smallest gap between those that live with it. Several orders
+# Finding the smallest arena is NP-hard (dynamic storage allocation). Greedy best fit is near the lower bound on neural
+# networks: buffers are placed one by one, each in the smallest gap between the placed buffers that are alive at the
+# same time. Several orders are tried.
 # are tried.
 
 
 def aligned(size: int) -> int:
-    """`size` rounded up to the alignment."""
+    """Rounds `size` up to the alignment."""
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 @dataclass(frozen=True)
 class Lifetime:
-    """A buffer of `size` bytes that is used from step `start` to step `end`, both included."""
+    """A buffer of `size` bytes that is used from step `start` to step `end`, inclusive."""
 
     size: int
     start: int
@@ -49,7 +49,7 @@ class Lifetime:
 
 @dataclass(frozen=True)
 class ArenaPlan:
-    """Where each buffer lies, in bytes from the beginning, and the bytes that all need together."""
+    """The offset of each buffer in the arena, and the size of the arena, in bytes."""
 
     offsets: tuple[int, ...]
     peak: int
@@ -62,20 +62,20 @@ _ORDERS: tuple[Order, ...] = (
     lambda each: (-each.size * (1 + each.end - each.start), each.start),
     lambda each: (each.start, -each.size),
 )
-"""By size, as TensorFlow Lite does; by size and time; by the time at which they begin."""
+"""The orders to try: by size, as TensorFlow Lite does; by size and lifetime; by start."""
 
 
 def place(buffers: Sequence[Lifetime]) -> ArenaPlan:
-    """The best layout that is found; every offset is a multiple of the alignment."""
+    """Returns the smallest layout found; every offset is a multiple of the alignment."""
     layouts = [_placed_in_order(buffers, order) for order in _ORDERS]
     return min(layouts, key=lambda layout: layout.peak)
 
 
 def most_alive(buffers: Sequence[Lifetime]) -> int:
-    """The most bytes that live at one step: no arena is smaller."""
+    """Returns the most bytes alive at any step, a lower bound of the arena size."""
     begun = [(each.start, aligned(each.size)) for each in buffers]
     ended = [(each.end + 1, -aligned(each.size)) for each in buffers]
-    # What ends before a step comes in front of what begins there.
+    # Buffers that end before a step sort before those that begin at it.
     return max(accumulate(size for _, size in sorted([*begun, *ended])), default=0)
 
 
@@ -96,7 +96,7 @@ def _placed_in_order(buffers: Sequence[Lifetime], order: Order) -> ArenaPlan:
 
 
 def _best_gap(taken: Sequence[tuple[int, int]], size: int) -> int:
-    """Where `size` bytes fit most tightly between the taken ranges, which are in order; behind all otherwise."""
+    """Returns the offset of the smallest gap of at least `size` bytes between sorted ranges, or the end of the last."""
     best, best_gap, free = None, 0, 0
     for start, end in taken:
         gap = start - free
@@ -111,7 +111,7 @@ _VIEWS = (memref.SubviewOp, memref.CastOp, ReshapeOp, memref.ViewOp)
 
 @dataclass(eq=False)
 class Buffer:
-    """The memory of one allocation, or of several that take it over from each other."""
+    """The memory of one allocation, or of several that reuse it in place."""
 
     allocations: list[memref.AllocOp]
     values: list[SSAValue]
@@ -120,12 +120,12 @@ class Buffer:
     end: int
 
     def lifetime(self) -> Lifetime:
-        """The same as numbers."""
+        """Returns the lifetime of the buffer."""
         return Lifetime(self.size, self.start, self.end)
 
 
 def bytes_of(op: memref.AllocOp) -> int:
-    """The size of an allocation. Raises `DiagnosticError` where that is not known."""
+    """Returns the size of an allocation in bytes. Raises `DiagnosticError` if it is unknown."""
     type_ = op.memref.type
     dtype = dense_dtype(type_.get_element_type())
     if dtype is None or any(size < 0 for size in type_.get_shape()):
@@ -134,12 +134,12 @@ def bytes_of(op: memref.AllocOp) -> int:
 
 
 def is_view(op: Operation) -> bool:
-    """Whether `op` gives the memory of its operand, or a part of it, under another type."""
+    """Returns true if `op` returns a view of its operand."""
     return isinstance(op, _VIEWS)
 
 
 def views_of(value: SSAValue) -> Iterator[SSAValue]:
-    """`value` and every view of its memory."""
+    """Yields `value` and every view of its memory."""
     yield value
     for use in value.uses:
         if is_view(use.operation):
@@ -147,13 +147,13 @@ def views_of(value: SSAValue) -> Iterator[SSAValue]:
 
 
 def _takes_no_time(op: Operation) -> bool:
-    """Whether `op` only says where something is."""
+    """Returns true if `op` runs no code: a constant, view or allocation."""
     is_constant = op.has_trait(ConstantLike, value_if_unregistered=False)
     return is_constant or isinstance(op, (*_VIEWS, memref.AllocOp, memref.GetGlobalOp))
 
 
 class Lifetimes:
-    """The buffers of `function`, whose kernels are in `kernels` by name."""
+    """The buffers of `function` and their lifetimes; `kernels` are the functions that it calls, by name."""
 
     def __init__(self, function: FuncOp, kernels: Mapping[str, FuncOp]):
         self._kernels = kernels
@@ -166,7 +166,7 @@ class Lifetimes:
                 self._running.append(op)
         self._of: dict[SSAValue, Buffer] = {}
         self.unused: list[memref.AllocOp] = []
-        """Allocations that nothing uses."""
+        """Unused allocations."""
         for op in self._block.ops:
             if isinstance(op, memref.AllocOp):
                 self._found(op)
@@ -175,11 +175,11 @@ class Lifetimes:
                 self._take_over(op)
 
     def operations(self) -> Sequence[Operation]:
-        """The operation of each step."""
+        """Returns the operation of each step."""
         return self._running
 
     def buffers(self) -> list[Buffer]:
-        """The buffers, in the order of their first allocations."""
+        """Returns the buffers, in the order of their first allocation."""
         return list(dict.fromkeys(self._of[value] for value in self._of))
 
     def _found(self, op: memref.AllocOp) -> None:
@@ -221,7 +221,7 @@ class Lifetimes:
             return
 
     def _whole(self, value: SSAValue) -> Buffer | None:
-        """The buffer that `value` is all of."""
+        """Returns the buffer that `value` covers completely; `None` if it is only a part."""
         buffer = self._of.get(value)
         source = value.owner
         while isinstance(source, ReshapeOp | memref.CastOp):
@@ -236,7 +236,7 @@ class Lifetimes:
 
 
 def names_of(buffer: Buffer) -> str:
-    """What a picture calls a buffer: the names of its values and their types."""
+    """Returns the label of a buffer: the names and types of its allocations."""
     parts: list[str] = []
     for op in buffer.allocations:
         type_: Attribute = op.memref.type
@@ -245,12 +245,12 @@ def names_of(buffer: Buffer) -> str:
     return ", ".join(parts)
 
 
-# A memory plan as a picture, time across and offsets upwards: SVG, or text of 100 columns.
+# The picture of a memory plan, time on the x-axis and offsets on the y-axis: SVG, or text of 100 columns.
 
 
 @dataclass(frozen=True)
 class Box:
-    """A buffer in the plan: what it is called, the steps in which it is used, and its bytes."""
+    """A buffer in the picture: its label, lifetime in steps, offset and size in bytes."""
 
     label: str
     start: int
@@ -261,7 +261,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Picture:
-    """The plan of one function: what each step is called, the buffers, and how large the arena is."""
+    """The picture of one function's plan: labels of steps, the buffers, and the size of the arena."""
 
     title: str
     steps: Sequence[str]
@@ -269,7 +269,7 @@ class Picture:
     peak: int
 
     def svg(self) -> str:
-        """A vector graphic that needs nothing else; the names are shown where the pointer rests."""
+        """Returns a self-contained SVG; names appear as tooltips."""
         left, top, width, height = 80.0, 40.0, 1000.0, 500.0
         across, up = width / max(len(self.steps), 1), height / max(self.peak, 1)
         lines = [
@@ -302,7 +302,7 @@ class Picture:
         return "\n".join([*lines, "</svg>", ""])
 
     def text(self) -> str:
-        """A chart of 72 columns and up to 40 rows, highest offset first, and the list of the buffers."""
+        """Returns a chart of up to 72 columns and 40 rows, highest offset first, and a list of the buffers."""
         columns, rows = min(72, max(len(self.steps), 1)), 40
         row_bytes = max(-(-self.peak // rows), 1)
         chart = [["."] * columns for _ in range(-(-self.peak // row_bytes))]
@@ -318,7 +318,7 @@ class Picture:
         return "\n".join([self.title, "", *reversed(lines), "", heading, *listed, ""])
 
     def write(self, path: Path) -> None:
-        """Write the picture as the suffix of `path` says. Raises `DiagnosticError` where that is none of the two."""
+        """Writes the picture in the format of the suffix of `path`. Raises `DiagnosticError` for an unknown suffix."""
         kinds = {".svg": self.svg, ".txt": self.text}
         if path.suffix not in kinds:
             raise text_error(f"cannot draw a memory plan as '{path}': the file name must end in {' or '.join(kinds)}")
@@ -332,6 +332,6 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 def _bytes(size: int) -> str:
-    """`1.5 MiB`: a size for people."""
+    """Formats a size, such as `1.5 MiB`."""
     thousands = max(size.bit_length() - 1, 0) // 10
     return f"{size / 1024**thousands:.4g} {_UNITS[thousands]}"

@@ -1,7 +1,7 @@
-"""A module of loops as LLVM IR text: a function for each kernel, `steps`, which calls them all, and what calls it.
+"""Emits a module of loops as LLVM IR: a function per kernel, `steps`, which calls the kernels, and an entry.
 
-The text begins with a line that says what the program needs, in JSON: what `machine_code.FACTS` says of any emitted
-module, the symbols of the entry, and the features of the processor without which it has no machine code.
+The text begins with a line of JSON that lists the fields of `machine_code.FACTS`, the symbols of the entry, and the
+CPU features that the code requires.
 """
 
 import json
@@ -33,29 +33,29 @@ from qmlir.targets.cpu.runtime.team_code import team_functions, team_names
 
 TEAM, NUMBER = "%team", "%number"
 _OF_THREADS = ("ptr %team", "i64 %number")
-"""What a function takes first that all threads of a team run: who they are, and which of them it is."""
+"""The first parameters of a function that all threads of a team run: the team, and the number of the thread."""
 
 MOST_STACK_ALIGNMENT, LEAST_STACK_ALIGNMENT = 64, 32
-"""Bytes: of the widest registers there are, and of those that the stack is not aligned for by itself."""
+"""The size of the widest registers, and the smallest size that needs explicit stack alignment, in bytes."""
 
 
 @dataclass(frozen=True)
 class Region:
-    """Bytes that a kernel is handed: of the arena, of a constant, or of an array of the caller."""
+    """A byte range that is passed to a kernel: part of the arena, a constant, or an array of the caller."""
 
     base: str
     first: int
     last: int
-    """The byte after it; where a call goes on by a number that isn't known, the region is the whole base."""
+    """The end, exclusive; a region with an unknown offset is its whole base."""
 
     def meets(self, other: "Region") -> bool:
-        """Whether both have a byte in common."""
+        """Returns true if both regions overlap."""
         return self.base == other.base and self.first < other.last and other.first < self.last
 
 
 @dataclass
 class _Kernel:
-    """A kernel while the functions that call it are written."""
+    """A kernel whose callers are still being emitted."""
 
     name: str
     write: IRWriter
@@ -64,10 +64,10 @@ class _Kernel:
     comment: str
     is_divided: bool
     apart: list[bool] = field(default_factory=list[bool])
-    """Which arguments share no byte with another one that is written, or no byte that they write, in every call."""
+    """Which arguments share, in every call, no byte with another one that either of them writes (`noalias`)."""
 
     def text(self, linkage: str, is_x86: bool) -> str:
-        """The function."""
+        """Returns the text of the function."""
         rows = zip(self.arguments, self.constant, self.apart, strict=True)
         takes = [_argument(type_, name, constant, apart) for (type_, name), constant, apart in rows]
         first = _OF_THREADS if self.is_divided else ()
@@ -82,16 +82,16 @@ def _argument(type_: Type, name: str, is_constant: bool, is_apart: bool) -> str:
 
 
 def _attributes(write: IRWriter, is_x86: bool) -> str:
-    """Registers lie aligned on the stack.
+    """Returns function attributes that align the stack for spilled vector registers.
 
-    LLVM finds out too late that it puts some there, and half of their loads would cross lines of the cache.
+    LLVM decides too late that it spills some, and half of their loads would cross cache lines.
     """
     size = min(1 << (write.build.widest - 1).bit_length() if write.build.widest else 0, MOST_STACK_ALIGNMENT)
     return f"noinline nounwind alignstack({size})" if is_x86 and size >= LEAST_STACK_ALIGNMENT else "noinline nounwind"
 
 
 class ModuleWriter:
-    """The functions of a module while they are written."""
+    """Emits the functions of a module."""
 
     def __init__(self, program: LoopProgram, processor: Processor, name: str, *, is_alone: bool) -> None:
         self.program = program
@@ -101,7 +101,7 @@ class ModuleWriter:
         self.kernels: dict[str, _Kernel] = {}
 
     def kernel(self, function: FuncOp) -> None:
-        """Write a kernel: arguments are pointers, each to where its memory begins."""
+        """Emits a kernel; its arguments are pointers to the start of their memory."""
         if function.function_type.outputs.data:
             raise op_error(function, "must not return values: a kernel writes to memory")
         write = IRWriter(EMISSIONS, self.parts)
@@ -123,7 +123,7 @@ class ModuleWriter:
 
 
 def argument_of(write: IRWriter, function: FuncOp, value: SSAValue, place: int) -> tuple[Type, str]:
-    """The type and the name of an argument."""
+    """Binds an argument of a kernel; returns its type and name."""
     name = f"%a{place}"
     if memref_type(value) is not None:
         write.array_memory(function, value, name)
@@ -134,7 +134,7 @@ def argument_of(write: IRWriter, function: FuncOp, value: SSAValue, place: int) 
 
 
 class StepsWriter:
-    """The function that calls the kernels: its memory is the arena, constants, and the arrays of the caller."""
+    """Emits the function that calls the kernels with the arena, constants, and the caller's arrays."""
 
     def __init__(self, parts: ModuleWriter) -> None:
         self.parts = parts
@@ -199,7 +199,7 @@ class StepsWriter:
         return Region(base, first + start * size, first + (start + reach + 1) * size)
 
     def _may_meet(self, a: Region, b: Region) -> bool:
-        """Whether two regions have memory in common: an output may be the memory of inputs that @main says."""
+        """Returns true if two regions may overlap: an output may reuse the memory of inputs that `@main` names."""
         if a.base == b.base:
             return a.meets(b)
         names = [name for _, name in self.ports]
@@ -210,7 +210,7 @@ class StepsWriter:
         return first in ports[second].in_place
 
     def text(self) -> str:
-        """The source of the function."""
+        """Returns the text of the function."""
         takes = [f"{type_.text} {name}" for type_, name in self.ports]
         takes[:0] = [*(_OF_THREADS if self.threads is not None else ()), "ptr %arena", "ptr %constants"]
         for number, name in enumerate(self.constants.values()):
@@ -228,12 +228,12 @@ def _type(value: SSAValue) -> Any:
 
 
 def _array(name: str) -> str:
-    """An array as numba's conventions have it: of seven values, the fifth is where its elements lie."""
+    """Returns the seven parameters of an array in numba's calling convention; the fifth is the data pointer."""
     return f"ptr %{name}_a, ptr %{name}_b, i64 %{name}_c, i64 %{name}_d, ptr %{name}, i64 %{name}_e, i64 %{name}_f"
 
 
 def _entry(name: str, steps: StepsWriter) -> str:
-    """What Python calls: on arrays, the addresses of kernels, the arena and the addresses of constants first."""
+    """Returns the function that Python calls with arrays: kernel addresses, arena, constant addresses, and ports."""
     ports = [f"x{place}" for place in range(len(steps.ports))]
     arrays = ", ".join(_array(each) for each in ("kernels", "arena", "constants", *ports))
     given = ", ".join(f"ptr %{each}" for each in ("arena", "constants", *ports))
@@ -244,7 +244,7 @@ def _entry(name: str, steps: StepsWriter) -> str:
 
 
 def _team_entry(name: str, steps: StepsWriter) -> str:
-    """What each thread of a team calls: a job is the addresses of the arrays that an entry takes."""
+    """Returns the function that each thread of a team calls; a job is an array of the addresses that an entry takes."""
     loads: list[str] = []
     for place in range(1, 3 + len(steps.ports)):
         loads += [f"  %p{place} = getelementptr ptr, ptr %job, i64 {place}", f"  %x{place} = load ptr, ptr %p{place}"]
@@ -262,7 +262,7 @@ def _team_entry(name: str, steps: StepsWriter) -> str:
 
 
 def _kinds(steps: StepsWriter) -> list[str]:
-    """The arguments of the entry, in the words of `runtime/entry.py`."""
+    """Returns the kinds of the entry's arguments, in the syntax of `runtime/entry.py`."""
     main = steps.parts.program.main
     if steps.threads is not None:
         return ["int64", "value index", "const int64"]
@@ -287,16 +287,16 @@ def _port_rows(ports: Sequence[MainPort]) -> list[PortRow]:
 
 
 def _external(parts: ModuleParts) -> list[str]:
-    """The functions that are called and are not there."""
+    """Returns the external functions that the module calls."""
     return sorted(name for name, text in parts.declarations.items() if text and not name.startswith("llvm."))
 
 
 def emit_functions(
     program: LoopProgram, processor: Processor, name: str, *, is_alone: bool = False
 ) -> tuple[ModuleWriter, StepsWriter, list[str]]:
-    """The functions of a module of loops: kernels, and `NAME_steps`, without what a team calls.
+    """Emits the functions of a module of loops: kernels and `NAME_steps`, without the team functions.
 
-    `is_alone` says that the code runs without Python. Raises `DiagnosticError` for what has no compiled form.
+    `is_alone` means that the code runs without Python. Raises `DiagnosticError` if an operation can't be compiled.
     """
     parts = ModuleWriter(program, processor, name, is_alone=is_alone)
     parts.parts.declarations.update(dict.fromkeys(team_names(), ""))
@@ -308,16 +308,16 @@ def emit_functions(
 
 
 def module_text(parts: ModuleWriter, texts: Sequence[str]) -> str:
-    """A module of functions with what they declare."""
+    """Returns the text of a module: target triple, declarations and functions."""
     triple = f'target triple = "{parts.parts.processor.triple}"'
     declared = [text for text in parts.parts.declarations.values() if text]
     return "\n\n".join([triple, "\n".join(declared), *texts]) + "\n"
 
 
 def emit_module(module: ModuleOp, processor: Processor, name: str = "program") -> str:
-    """The LLVM IR of a module of loops, for programs that Python calls.
+    """Emits a module of loops as LLVM IR for a program that Python calls.
 
-    Raises `DiagnosticError` where the module has no @main, and for what has no compiled form.
+    Raises `DiagnosticError` if the module has no `@main`, or if an operation can't be compiled.
     """
     program = program_of(module)
     parts, steps, texts = emit_functions(program, processor, name)

@@ -1,10 +1,10 @@
-"""The machine that code is compiled for ahead of time: a triple, a processor of LLVM's, and features added to it.
+"""The machine for ahead-of-time compilation: an LLVM triple, a CPU, and additional features.
 
-LLVM doesn't say which features a processor has, but it inlines a function only where the caller has all features of the
-callee. So a function that asks for one feature more is inlined exactly where the processor has it.
+LLVM has no API that lists the features of a CPU, but it inlines a function only if the caller has all features of the
+callee. So a function that requires one more feature is inlined exactly if the CPU has that feature.
 """
 
-# llvmlite has no types that a checker could read.
+# llvmlite has no type annotations.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import os
@@ -30,18 +30,18 @@ ASKED: Mapping[str, Sequence[str]] = {
     "arm": ("neon",),
     "wasm": ("simd128",),
 }  # fmt: skip
-"""The features that instruction sets and emissions ask for, by the beginning of LLVM's name of the architecture."""
+"""The features that instruction sets and emitters query, by prefix of LLVM's name of the architecture."""
 
 
 _SYSTEMS = ("linux", "windows", "wasi", "freebsd", "netbsd", "openbsd", "darwin", "macos")
 _ENVIRONMENTS = ("gnu", "musl", "eabi", "android", "msvc")
-"""How the names of systems, and of what programs call on them, begin."""
+"""The prefixes of operating systems and environments in triples."""
 
 
 def with_every_part(triple: str) -> str:
-    """A triple with its vendor and system, as `TARGET-gcc` and clang have it without.
+    """Adds the vendor and system that the names of `TARGET-gcc` and clang may omit.
 
-    LLVM knows the parts by their places: of `armv7-linux-gnueabihf` it would not see that floats are in registers.
+    LLVM identifies the parts by position: for `armv7-linux-gnueabihf`, it would miss the hard-float ABI.
     """
     architecture, *rest = triple.split("-")
     if rest and len(rest) < 3 and rest[0].startswith(_SYSTEMS):
@@ -53,21 +53,21 @@ def with_every_part(triple: str) -> str:
 
 @dataclass(frozen=True)
 class CodeTarget:
-    """Of the code: LLVM's triple, the processor, and features beside its own."""
+    """The target of code: LLVM's triple, the CPU, and additional features."""
 
     triple: str
     cpu: str = ""
     features: str = ""
 
     is_named: bool = False
-    """Whether somebody has named a machine that LLVM may end the process for."""
+    """True if the user named the machine, so that LLVM may end the process."""
 
     def machine(self) -> Any:
-        """LLVM's machine, of which it is known that there is one."""
+        """Returns LLVM's target machine, which must have been checked."""
         return machine_of(with_every_part(self.triple), self.cpu, self.features)
 
     def compiled(self, text: str) -> bytes:
-        """The object of a module of LLVM IR. Raises `DiagnosticError` where LLVM makes none."""
+        """Compiles a module of LLVM IR to an object. Raises `DiagnosticError` if LLVM fails."""
         if not self.is_named:
             return compiled(text, self.machine())
         data, said = compiled_aside(text, with_every_part(self.triple), self.cpu, self.features)
@@ -76,20 +76,20 @@ class CodeTarget:
         return data
 
     def no_code(self, said: str) -> DiagnosticError:
-        """The error where LLVM has ended, and said this."""
+        """Returns the error for a failed LLVM process with the output `said`."""
         wanted = " ".join(each for each in (self.cpu, self.features) if each)
         of = f"'{wanted}' of the triple" if wanted else "the triple"
         return text_error(f"LLVM cannot generate code for {of} '{self.triple}': {reason_in(said)}")
 
     @cached_property
     def processor(self) -> Processor:
-        """What emission asks of it."""
+        """The CPU properties that emitters query."""
         name = str(target_of(with_every_part(self.triple)).name)
         asked = next((features for start, features in ASKED.items() if name.startswith(start)), ())
         return Processor(self.triple, frozenset(each for each in asked if self._has(each)))
 
     def _has(self, feature: str) -> bool:
-        """Whether the processor has a feature."""
+        """Returns true if the CPU has a feature."""
         added = f"{self.features},+{feature}" if self.features else f"+{feature}"
         machine = self.machine()
         module = llvm.parse_assembly(_PROBE.format(cpu=self.cpu, features=self.features, added=added))
@@ -104,23 +104,22 @@ _SYNTAX: Mapping[str, re.Pattern[str]] = {
     "cpu": re.compile(r"[A-Za-z0-9._+-]*"),
     "features": re.compile(r"([+-][a-z0-9._-]+(,[+-][a-z0-9._-]+)*)?"),
 }
-"""How what is asked for is written: it is put into text of LLVM."""
+"""The syntax of user input that is inserted into LLVM IR."""
 
 _OF_FORMS, _OF_WASM = ("", "+simd128"), "wasm32-unknown-unknown"
-"""Features and a triple that nobody has asked for, which are known."""
+"""The features and the triple that output formats choose, and that need no check."""
 
 _UNKNOWN = re.compile(r"'([^']*)' is not a recognized (processor|feature)")
 _BIG_ENDIAN = "E"
-"""How LLVM's layout of data begins where the highest byte of a number comes first."""
+"""The start of LLVM's data layout for big-endian targets."""
 
 _NO_TARGET = "No available targets are compatible"
 
 
 def _check(target: CodeTarget) -> None:
-    """Raise `DiagnosticError` for a triple, processor or feature that LLVM does not know, or makes no code for, and for
-    a big-endian one.
+    """Raises `DiagnosticError` if LLVM doesn't support the triple, CPU or features, or if the target is big-endian.
 
-    LLVM says so on standard error and goes on, or ends the process: it is asked in another one.
+    LLVM reports this on standard error, or ends the process, so it runs in a subprocess.
     """
     names = [each[1:] for each in target.features.split(",") if each]
     data, said = compiled_aside(PROBE, with_every_part(target.triple), target.cpu, target.features)
@@ -146,7 +145,7 @@ _EXAMPLES: Mapping[str, str] = {
 
 @cache
 def code_target(machine: AheadMachine) -> CodeTarget:
-    """What LLVM compiles for a machine. Raises `DiagnosticError` for a processor or features that LLVM doesn't know."""
+    """Returns LLVM's target for a machine. Raises `DiagnosticError` if LLVM doesn't know the CPU or the features."""
     for name, pattern in _SYNTAX.items():
         if not pattern.fullmatch(found := getattr(machine, name)):
             raise text_error(f"invalid {name} {found!r:.60} (example: {_EXAMPLES[name]})")
@@ -154,7 +153,7 @@ def code_target(machine: AheadMachine) -> CodeTarget:
     is_host = machine.cpu == HOST
     is_named = bool(machine.cpu and not is_host) or machine.features not in _OF_FORMS or triple not in (own, _OF_WASM)
     target = CodeTarget(triple, "" if is_host else machine.cpu, machine.features, is_named)
-    if is_named:  # a process takes a moment; a form has its own words for a triple that lacks the form's feature
+    if is_named:  # a subprocess is slow; formats report an unsuitable triple themselves
         _check(replace(target, features="" if machine.features in _OF_FORMS else machine.features))
     if not is_host:
         return target
@@ -169,7 +168,7 @@ def code_target(machine: AheadMachine) -> CodeTarget:
 
 @cache
 def check_named_processor() -> None:
-    """Raise `DiagnosticError` where the environment names a processor or features that LLVM makes no code for."""
+    """Raises `DiagnosticError` if the environment names a CPU or features that LLVM can't generate code for."""
     named = [name for name in (NAME, FEATURES) if os.environ.get(name)]
     if named:
         try:

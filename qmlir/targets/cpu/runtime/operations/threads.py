@@ -1,4 +1,4 @@
-"""The team of threads of a program that numba compiled: see `team`."""
+"""Runs programs compiled by numba on a team of threads: see `team`."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from .kernels import Kernel
 
 
 class CompiledTogether:
-    """What runs the steps of a program that numba compiled on some threads."""
+    """Runs the steps of a program compiled by numba on several threads."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -20,14 +20,14 @@ class CompiledTogether:
         self._run = None if kernels.work.is_helper else TeamRunner(threads, *provide_team(), self)
 
     def __call__(self, steps: Any, *arrays: npt.NDArray[Any]) -> None:
-        """Run `steps`, compiled or in Python, which then runs on this thread."""
+        """Runs compiled `steps` on the team; a Python function runs on the calling thread."""
         if self._run is not None and isinstance(steps, Kernel):
-            self._steps = steps  # kept by whom keeps this
+            self._steps = steps  # the team keeps this object, and so the code, alive
             self._run(steps.address, *arrays)
         else:
             steps(new_words(1), 0, np.array(addresses_of(arrays), np.int64))
 
 
 def together(digest: str, threads: int) -> CompiledTogether:
-    """What runs the steps of the program of a digest on so many threads: it takes the steps, and their arrays."""
+    """Returns the runner of a program's steps on `threads` threads; it takes the steps and their arrays."""
     return CompiledTogether(threads)
