@@ -1,4 +1,4 @@
-"""The target of what has no compiled form: islands of ONNX nodes, and results whose sizes depend on the data."""
+"""The interpreter as a target, for operations that can't be compiled: fallback nodes, data-dependent result sizes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""The parts of a module: functions that were given to targets, and each as a module of its own."""
+"""The parts of a module: functions that were assigned to targets, and each of them as a separate module."""
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp

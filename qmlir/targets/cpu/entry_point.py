@@ -9,9 +9,9 @@ from qmlir.specialization.inputs import function_of
 
 
 def as_main(module: ModuleOp, name: str) -> ModuleOp:
-    """`module` with the function `name` as the one that a program begins with, in the place of another `@main`.
+    """Returns `module` with the function `name` as `@main`, replacing any other `@main`.
 
-    Of the others, those that it calls stay.
+    Of the other functions, those that it calls are kept.
     """
     function = function_of(module, name)
     for op in list(module.ops):

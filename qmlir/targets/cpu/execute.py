@@ -7,7 +7,7 @@ from qmlir.targets.cpu.compiler import Program, compile_module
 
 
 def execute(module: ModuleOp, function: str, running: Running) -> Program:
-    """The program of `function`. Raises `DiagnosticError` for what has no compiled form."""
+    """Compiles `function`. Raises `DiagnosticError` if an operation can't be compiled."""
     return compile_module(
         module, threads=running.threads, isa=running.isa, function=function, progress=running.progress,
         tuned=running.tuned, emitter=running.emitter,

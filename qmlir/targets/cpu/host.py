@@ -1,4 +1,4 @@
-"""What the processor that code is made for can do, in the words of the schedule: the instruction set; its cores."""
+"""The capabilities of the CPU that code is compiled for: its instruction set and its cores."""
 
 from collections.abc import Collection
 from functools import cache
@@ -43,12 +43,12 @@ def host_isa() -> str:
 
 
 def runs_here(isa: str) -> bool:
-    """Whether it has what kernels for `isa` use."""
+    """Returns true if the CPU has the features that `isa` requires."""
     return instruction_set(isa).needs <= host_features()
 
 
 def resolved_isa(name: str) -> str:
-    """The instruction set `name`, this processor's for `host`. Raises `DiagnosticError` where there is none."""
+    """Returns the instruction set `name`, with `host` resolved to this CPU's. Raises `DiagnosticError` if unknown."""
     isa, known = host_isa() if name == "host" else name, isa_names()
     if isa not in known:
         raise text_error(unknown("instruction set", isa, ("host", *known)))

@@ -1,7 +1,7 @@
-"""Compiling a program in several processes: helpers compile kernels into numba's cache, this process loads them.
+"""Compiles a program in several processes: helpers compile kernels into numba's cache, this process loads them.
 
-Helpers are programs of their own, started anew: nothing is forked, and the caller may have threads, be a child
-itself, or have no main module. One that dies or can't be started leaves its kernels to this process.
+Helpers are separate programs, started without fork. So the caller may have threads, be a child process, or have no
+main module. If a helper dies or can't be started, this process compiles its kernels.
 """
 
 import multiprocessing
@@ -19,24 +19,24 @@ from qmlir.targets.cpu.runtime.helper import claimed
 from qmlir.targets.cpu.runtime.spreading import available_cores
 
 PROCESSES_VARIABLE = "QMLIR_COMPILE_PROCESSES"
-"""How many processes compile at most; all cores where nothing is said."""
+"""The maximum number of processes that compile; the default is one per core."""
 
 _LINES_EACH = 1000
-"""Lines of kernels that keep a process busy for longer than it takes to start: about four seconds and one."""
+"""The lines of kernels per process: they take about four seconds to compile, and a process starts in about one."""
 
 
 def process_limit() -> int:
-    """How many processes may compile at once. Raises `DiagnosticError` where the variable is not a number."""
+    """Returns the maximum number of processes that compile. Raises `DiagnosticError` if the variable is no number."""
     given = number_in(PROCESSES_VARIABLE, "processes", 2)
     if given is not None:
         return given
-    if multiprocessing.parent_process() is not None:  # its siblings have the other cores
+    if multiprocessing.parent_process() is not None:  # sibling processes use the other cores
         return 1
     return available_cores()
 
 
 def helper_count(source: str, limit: int) -> int:
-    """How many helpers pay for the kernels in `source`, where so many processes may compile, this one among them."""
+    """Returns how many helpers pay for the kernels in `source`, given at most `limit` processes including this one."""
     return max(min(limit, source.count("\n") // _LINES_EACH) - 1, 0) if sys.executable else 0
 
 
@@ -44,13 +44,13 @@ def _started(command: list[str], environment: dict[str, str]) -> subprocess.Pope
     quiet = subprocess.DEVNULL
     try:
         return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, env=environment)
-    except OSError:  # no more processes, or no interpreter: then without
+    except OSError:  # process limit reached, or no interpreter; compile without this helper
         return None
 
 
 @contextmanager
 def helped(runtime: Any, program: Path, count: int) -> Generator[None]:
-    """While it is open, the kernels of the package in `program` are compiled together with `count` helpers.
+    """Compiles the kernels of the package in `program` together with `count` helpers, inside the `with` block.
 
     `runtime` is the module `kernels` of the package's runtime, before the kernels are imported.
     """
@@ -58,14 +58,14 @@ def helped(runtime: Any, program: Path, count: int) -> Generator[None]:
         yield
         return
     script = Path(runtime.__file__).parents[1] / "helper.py"
-    # The cache must be the one beside the source for all.
+    # All processes must use the cache next to the source.
     environment = {**os.environ, "NUMBA_CACHE_DIR": ""}
     with TemporaryDirectory(prefix="qmlir-claims-") as claims:
         command = [sys.executable, str(script), str(program), claims]
         helpers = [each for _ in range(count) if (each := _started(command, environment)) is not None]
 
         class Shared(runtime.Work):
-            """Takes what helpers have left, and waits for them."""
+            """Takes kernels that no helper has claimed, and waits for the helpers."""
 
             def takes(self, kernel: str) -> bool:
                 return claimed(Path(claims), kernel)

@@ -1,4 +1,4 @@
-"""What the CPU target says of itself; it loads nothing of what compiles."""
+"""The description of the CPU target; it imports nothing of the compiler."""
 
 from qmlir.target import Accepted, Support, Target
 

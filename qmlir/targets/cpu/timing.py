@@ -1,7 +1,7 @@
-"""What each kernel of a compiled program takes: its steps run in Python, with a clock around every call.
+"""Times each kernel of a compiled program: its steps run in Python, with a timer around every call.
 
-Kernels are called one by one, on the memory that they have in a run. A call from Python costs about two microseconds
-more than one inside the program, so the times of very small kernels are too large.
+Kernels are called one by one, on their memory of a run. A call from Python takes about 2 µs longer than one inside the
+program, so the times of very small kernels are too large.
 """
 
 import ctypes

@@ -97,9 +97,9 @@ class Outliner:
         return any(_ancestor(self._block, use.operation) not in inside for use in value.uses)
 
     def sort(self, parts: Sequence[OutlinedPart]) -> None:
-        """Put what is left, and the calls of `parts`, in an order in which they can run; constants where they are used.
+        """Sorts the remaining operations and the calls of `parts` into a valid order; constants move to their uses.
 
-        What is left stays in its order as far as that can be.
+        The remaining operations keep their order as far as possible.
         """
         block = self._block
         phases = dict(zip(self._operations, self._plan, strict=True)) | {part.call: part.phase for part in parts}

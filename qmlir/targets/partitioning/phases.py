@@ -1,11 +1,10 @@
-"""Plans of little cost: a first one, and then exact steps to better ones until no step finds any.
+"""Finds low-cost plans: an initial plan, then exact improvement steps until no step finds a better one.
 
 The steps are expansions (Boykov, Veksler, Zabih: Fast approximate energy minimization via graph cuts, 2001): for a
-phase, the best set of operations to move into it, whatever their number, is a minimum cut, found exactly. So a plan
-that cannot be bettered by moving any set of operations into any one phase is what comes out. It need not be the best
-of all: problems of this kind, multiway cuts, are NP-hard. Tests hold it against all plans of small graphs.
-With n operations and values in k phases a round is k cuts of at most O(n) variables; there are few rounds, since each
-lowers the cost.
+phase, the best set of operations to move into it, of any size, is a minimum cut, found exactly. So no plan that results
+from moving any set of operations into one phase is better than the returned one. It need not be optimal: such multiway
+cut problems are NP-hard. Tests compare it with all plans of small graphs. With n operations and values in k phases, a
+round takes k cuts of at most O(n) variables; there are few rounds, since each lowers the cost.
 """
 
 from collections.abc import Callable, Iterator, Sequence

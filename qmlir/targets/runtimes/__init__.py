@@ -1,6 +1,5 @@
-"""Other runtimes beside ours: ONNX Runtime and OpenVINO, and models quantized by ONNX Runtime's own tools.
+"""Other runtimes: ONNX Runtime and OpenVINO, and models quantized by ONNX Runtime's tools.
 
-Both are optional (`pip install 'qmlir[peers]'`). What is imported of them is imported here, when it is first asked for.
-`sessions` runs models with stated options, `quantizers` makes quantized ones, `onnx_runtime` and `openvino` wrap one
-package each.
+Both are optional (`pip install 'qmlir[peers]'`) and imported here on first use. `sessions` runs models with given
+options, `quantizers` quantizes them, and `onnx_runtime` and `openvino` wrap one package each.
 """

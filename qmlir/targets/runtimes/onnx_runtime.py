@@ -40,13 +40,13 @@ _FATAL = 4
 
 @dataclass(frozen=True)
 class OrtOptions:
-    """What is stated of a session."""
+    """The options of a session."""
 
     threads: int = 1
-    """Inside an operation; operations run one after the other."""
+    """Threads inside an operation; operations run one after the other."""
 
     optimization: str = "all"
-    """Of the graph: with `none` it computes what the model says, in floats between casts."""
+    """Graph optimization level; with `none`, it computes exactly the model's nodes, in float between casts."""
 
     is_exact: bool = False
     """Whether products of u8 and s8 are exact. Otherwise their sums saturate at 16 bits on x86 without VNNI, which is
@@ -79,11 +79,11 @@ _THROWN = " : FAIL : Exception during "
 
 
 def invalidity(model: ModelProto, data: bytes) -> str | None:
-    """Return why ONNX Runtime takes `model`, whose bytes are `data`, for invalid.
+    """Returns why ONNX Runtime considers `model`, serialized as `data`, to be invalid.
 
-    `None` for a valid model, and for one that this version of ONNX Runtime cannot judge, because it lacks an operator,
-    a version of the operator set or a kernel. A valid model that it cannot open is a warning: its optimizations fail,
-    or it throws an exception of its own, for a type or a locale that it lacks.
+    Returns `None` for a valid model, and for one that this version of ONNX Runtime can't judge, because it lacks an
+    operator, an opset version or a kernel. A valid model that it can't open is a warning: its optimizations fail, or it
+    throws its own exception, for a type or a locale that it lacks.
     """
     known, functions = newest_versions(), {function.name for function in model.functions}
     newest = max(version for (domain, _), version in known.items() if domain == "")

@@ -13,7 +13,7 @@ TITLES: Mapping[str, str] = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVIN
 
 
 def is_installed(package: str) -> bool:
-    """Whether a peer is here. Raises `DiagnosticError` for what is not a peer."""
+    """Returns true if a peer package is installed. Raises `DiagnosticError` for an unknown peer."""
     if package not in TITLES:
         raise text_error(unknown("peer", package, TITLES))
     return find_spec(package) is not None

@@ -1,4 +1,4 @@
-"""Instruction sets, one a file: what the CPU target asks of each. The rows `isas` of the registry name them.
+"""Instruction sets, one per file, as descriptions for the CPU target. The registry's rows `isas` name them.
 
 A package adds one by `Contribution.isas`; `docs/extending/instruction-set.md` shows how.
 """
@@ -32,5 +32,5 @@ def instruction_sets() -> Iterator[tuple[str, InstructionSet]]:
 
 
 def isas_of_processors() -> dict[str, str]:
-    """The instruction set of each processor for which C is written with one of its own."""
+    """Returns the instruction set of each CPU whose C code uses specific instructions."""
     return {processor: name for name, isa in instruction_sets() for processor in isa.processors}

@@ -63,13 +63,13 @@ _LEGALITY = Legality(
 
 @dataclass(frozen=True)
 class ConvertKernelToLoops(ModulePass):
-    """Make every structured computation on memory a nest of `scf` loops, as its schedule says.
+    """Lower every structured computation on memrefs to a nest of `scf` loops, according to its schedule.
 
-    Loops run in row-major order of the output, reductions inside in the order of their iterators, so that every float
-    sum adds the same terms in the same order. Neighbouring loops that walk through memory without gaps become one, and
-    axes of one step behind the others are none: of 1x1000x1x1 the channels are neighbours, for vectors, too. What the
-    body asks of `kernel.requantize` is written out in `arith`. Patterns come from the registry's set
-    `kernel.to_loops`, and so may those of another package; what none of them takes is an error.
+    Loops run in row-major order of the output, and reductions inside in the order of their iterators, so that every
+    float sum adds the same terms in the same order. Adjacent loops over contiguous memory are collapsed to one, and
+    unit axes are dropped: in 1x1000x1x1, the channels count as contiguous, also for vectors. `kernel.requantize` is
+    expanded to `arith`. Patterns come from the registry's set `kernel.to_loops`, which packages can extend. An
+    operation that no pattern matches is an error.
 
     Before:
 

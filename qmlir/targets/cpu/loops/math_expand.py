@@ -33,12 +33,12 @@ class Expand(RewritePattern):
 
 @dataclass(frozen=True)
 class MathExpand(ModulePass):
-    """Write the functions of `math` on f32, f16 and bf16, scalars or vectors, as the steps that define them.
+    """Expand `math` functions on f32, f16 and bf16, scalars or vectors, to the steps that define them.
 
-    The interpreter computes `math.exp` of f32 by the same steps, so not a bit changes, and compiled code that rounds in
-    each step gives the same ones too. What is left are additions, products, divisions, square roots, comparisons,
-    choices and operations on bits, which a compiler computes for many values at once. Functions of f64 stay: the C
-    library has them. `kernel.reciprocal_root`, the root of an integer, is written the same way.
+    The interpreter computes `math.exp` of f32 by the same steps, so results stay bit-identical, also in compiled code
+    that rounds after each step. The expansion contains additions, products, divisions, square roots, comparisons,
+    selects and bit operations, which a compiler can vectorize. Functions of f64 are not expanded: the C library
+    provides them. `kernel.reciprocal_root`, the reciprocal square root of an integer, is also expanded.
 
     Before:
 

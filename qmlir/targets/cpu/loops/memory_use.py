@@ -1,4 +1,4 @@
-"""Whether emitted code writes into a piece of memory: what is only read may be read-only, and be read at any time."""
+"""Determines if emitted code writes to a memory; other memory can be marked read-only, and loads from it can move."""
 
 from collections.abc import Sequence
 

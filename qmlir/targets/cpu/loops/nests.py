@@ -44,7 +44,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Nest:
-    """What is to be computed at each point of an iteration space, outputs behind the inputs."""
+    """A loop nest: the body to compute at each point of an iteration space; outputs follow inputs."""
 
     body: Block
     ranges: tuple[int, ...]

@@ -90,10 +90,10 @@ def _element(access: Access) -> object:
 
 
 def takes_squares(nest: Nest, plan: Plan, lanes: int) -> bool:
-    """Whether eight rows may be the lanes of a vector of as many or more.
+    """Returns true if eight rows can be the lanes of a vector of at least eight lanes.
 
-    Inputs are floats whose steps lie beside each other in memory, outputs have their rows so, and the body has a form
-    on vectors.
+    Inputs must be floats that are contiguous along the reduced axis, outputs contiguous along the rows, and the body
+    must have a vector form.
     """
     if lanes < LANES or rows_for(nest, plan) != LANES or nest.ranges[plan.order[-1]] % LANES:
         return False

@@ -1,9 +1,9 @@
-"""`team-divide`: parallel loops become chunks for the threads of a team, everything else one thread's work.
+"""`team-divide`: divides parallel loops into chunks for a team of threads; a single thread runs all other code.
 
-The threads of a team run `@main` and the kernels whose loops they divide, each all of it. Of a kernel, they compute in
-all threads what has no side effects, share its parallel loops, and leave the rest to one of them. Between these a
-thread may be late, and memory used for something else: so what a kernel reads but does not write is read inside of each
-region that needs it.
+All threads of the team run `@main` and the kernels with divided loops. In such a kernel, all threads compute operations
+without side effects, share its parallel loops, and leave everything else to one of them. Between these regions, a
+thread may be late, and memory may have been reused. So values read from memory that the kernel doesn't write are read
+inside each region that needs them.
 """
 
 import math
@@ -286,11 +286,11 @@ def _divide_main(main: FuncOp, divided: frozenset[str], custom: frozenset[str], 
 
 @dataclass(frozen=True)
 class TeamDivide(ModulePass):
-    """Divide the parallel loops of kernels among the threads that `kernel.target` of the module names.
+    """Divide the parallel loops of kernels among the threads named by the module's `kernel.target`.
 
-    A loop becomes `team.chunks`; what a kernel writes outside of loops, and kernels without parallel loops, become
-    `team.single`. Nothing is divided where the target has one thread, where `@main` reads memory or chooses, or where a
-    kernel needs outside of a loop what one thread computes.
+    A loop becomes `team.chunks`; writes of a kernel outside of loops, and kernels without parallel loops, become
+    `team.single`. Nothing is divided if the target has one thread, if `@main` reads memory or contains `scf.if`, or if
+    a kernel needs a value outside of a loop that only one thread computes.
 
     Before:
 

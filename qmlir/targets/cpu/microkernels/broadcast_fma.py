@@ -18,7 +18,7 @@ from qmlir.targets.cpu.loops.emitter import Emitter, VectorEmitter
 
 
 class Splat(TiledVariant):
-    """Multiplies, and adds."""
+    """Broadcasts an element of `x`, multiplies it with a vector of weights, and adds the products."""
 
     def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
         scalars = Emitter(emit.builder, emit.constants)
@@ -45,7 +45,7 @@ SPLAT, SPLAT_FMA = Splat(name="splat"), Fused(name="splat_fma")
 
 
 class Depthwise(Splat):
-    """Reads the elements of as many channels as a register has lanes."""
+    """Multiplies a vector of channels of `x` with the weights of the same channels."""
 
     def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
         return widened(emit, load(emit, x.memory, place, emit.lanes, count), x)

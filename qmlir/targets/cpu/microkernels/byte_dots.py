@@ -50,7 +50,7 @@ S8S8_DOT = ByteDots(name="s8s8_dot", group=4, element=i8, input_element=i8, read
 
 
 class ByteLaneWriter(TileWriter):
-    """Writes the loops of a contraction whose steps go in runs of as many as a register has lanes."""
+    """Emits the loops of a contraction whose steps form runs of one per lane of a register."""
 
     def _sum_steps(
         self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], valid: int

@@ -1,8 +1,9 @@
-"""`u8s4_short` to `u8s7_short`, `u8s8_short`: bytes by bytes. Products of some steps are added in 16 bits first.
+"""`u8s4_short` to `u8s7_short`, `u8s8_short`: products of bytes, with partial sums of a few steps in 16 bits.
 
-One instruction multiplies bytes and adds neighbours to 16 bits, where one of pairs of 16 bits takes half as many
-elements. It would saturate. How many steps fit (`short_steps`) is known from the bits of the weights, so it never does;
-`u8s8_short`, of one step, `u8s8_short2` and `u8s8_short4` take constant weights that prove it by what they are.
+One instruction multiplies bytes and adds neighboring products to 16 bits; the instruction for pairs of 16 bits handles
+only half the elements. It saturates on overflow, but `short_steps`, the number of steps that fit, is derived from the
+width of the weights, so overflow never happens. `u8s8_short` (one step), `u8s8_short2` and `u8s8_short4` require
+constant weights whose values prove it.
 """
 
 from dataclasses import dataclass

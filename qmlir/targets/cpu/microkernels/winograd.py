@@ -1,9 +1,9 @@
-"""`winograd`, `winograd_f4`, `winograd_f4_bytes`: convolutions of 3x3 kernels by Winograd's algorithms, as loops.
+"""`winograd`, `winograd_f4`, `winograd_f4_bytes`: 3x3 convolutions by Winograd's algorithms, as loops.
 
-Blocks of tiles go through input transform, products and output transform by themselves. What a block has in between,
-transformed inputs of 16 bits and products of 32, is scratch memory that stays in the cache nearest but one. A tile is
-two by two, or four by four, elements of the result. Where the result has another size, the last tile begins earlier, so
-that nothing is read beyond the input, and stores only what the tile before did not.
+Each block of tiles goes through the input transform, the products and the output transform separately. Its intermediate
+values, 16-bit transformed inputs and 32-bit products, are in scratch memory that stays in the L2 cache. A tile covers
+2x2 or 4x4 elements of the result. If these don't divide the result, the last tile begins earlier, so that no input is
+read out of bounds; it stores only elements that the previous tile didn't.
 """
 
 from collections.abc import Callable, Iterator, Sequence

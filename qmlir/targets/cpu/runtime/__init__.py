@@ -1,4 +1,4 @@
-"""What programs have in common: `operations` for the Python that numba compiles, the rest for both emitters.
+"""The runtime of compiled programs: `operations` for Python code compiled by numba, the rest for both emitters.
 
-This package is copied into programs: it imports NumPy, numba and llvmlite, and nothing outside itself.
+This package is copied into programs: it imports NumPy, numba and llvmlite, and nothing else outside of itself.
 """

@@ -119,9 +119,9 @@ def _entry(arguments: tuple[str, ...]) -> Any:
 
 
 def entry(address: int, arguments: Sequence[str], owner: object = None) -> Callable[..., None]:
-    """What calls the code at `address`, which takes `arguments`, in the words of `kernel`; it keeps `owner` alive.
+    """Returns a function that calls the code at `address` with `arguments` (see `kernel`), and keeps `owner` alive.
 
-    Nothing is checked: arrays must be contiguous, and have elements of the size that the code takes.
+    Nothing is checked: arrays must be contiguous, with the element size that the code expects.
     """
     found: Any = partial(_entry(tuple(each.removeprefix("const ") for each in arguments)), address)
     found.owner = owner

@@ -1,6 +1,6 @@
-"""What is wrong with a call of a program, and with its files: one class each in a process, however many programs.
+"""The errors of programs: invalid calls and damaged files. All programs of a process share these classes.
 
-Each saved program has a copy of this file, so the first of them gives the classes to all.
+Each saved program has a copy of this file, so the first one that is loaded defines the classes for all.
 """
 
 import sys
@@ -41,4 +41,4 @@ class InputError(_Line):
 
 @_one
 class DamagedError(_Line):
-    """A file of a program that is not what was written."""
+    """Raised if a file of a program differs from the one written, or doesn't fit this machine."""

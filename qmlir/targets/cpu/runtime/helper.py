@@ -35,7 +35,7 @@ def compile_some(program: Path, claims: Path) -> None:
     runtime: Any = importlib.import_module(f"{name}.{Path(__file__).parent.name}.operations.kernels")
 
     class Help(runtime.Work):
-        """Takes what is left."""
+        """Takes kernels that no other process has claimed."""
 
         is_helper = True
 

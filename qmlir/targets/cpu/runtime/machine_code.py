@@ -1,8 +1,8 @@
-"""The machine code of a program in one file, which LLVM loads where it was made for: without numba, in a moment.
+"""The machine code of a program in one file, which LLVM loads quickly and without numba on the machine that wrote it.
 
-The file has the SHA-256 of what follows: 8 bytes of a length, a JSON header of that length, and objects as LLVM writes
-them, one a kernel. It holds what numba compiled, and what the emitted module says of itself. Anywhere else (another
-processor, another LLVM, other kernels) it isn't used, and numba compiles the emitted module.
+The file begins with the SHA-256 of the rest: the length of a JSON header (8 bytes), the header, and LLVM objects, one
+per kernel. It contains the code that numba compiled, and the interface of the emitted module. On another CPU, with
+another LLVM or with other kernels, it is ignored, and numba compiles the emitted module.
 """
 
 # llvmlite has no types that a checker could read.

@@ -1,7 +1,7 @@
-"""The processor that machine code is made for: this one, or the one that the environment names instead.
+"""The CPU that machine code is compiled for: this machine's, or the one that the environment names.
 
-`NUMBA_CPU_NAME` and `NUMBA_CPU_FEATURES` (such as `+avx2,-avx512f`) are numba's own, read as numba reads them, so
-that what is emitted, the key of the cache and what is kept follow them, too.
+`NUMBA_CPU_NAME` and `NUMBA_CPU_FEATURES` (such as `+avx2,-avx512f`) are numba's variables, read as numba reads them, so
+that emitted code, cache keys and saved machine code are consistent with it.
 """
 
 # llvmlite has no types that a checker could read.

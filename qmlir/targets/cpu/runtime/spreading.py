@@ -33,9 +33,9 @@ def _alone() -> Generator[None]:
 
 
 def spread(count: int, threads: int, work: Callable[[int], None]) -> None:
-    """Do `work` for the numbers below `count` on so many threads, the caller's among them, or on as many as cores.
+    """Calls `work` with each number below `count` on up to `threads` threads, including the caller's; one per core.
 
-    What it raises is raised here; numbers that no thread has begun by then are left out.
+    An exception in `work` is raised here; numbers that no thread has begun by then are skipped.
     """
     threads = 1 if runs_alone() else min(threads, count, available_cores())
     if threads < 2:

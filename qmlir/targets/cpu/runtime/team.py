@@ -106,7 +106,7 @@ class Team:
         """The owner of the last job's code, its arena, and its table of constants, which must stay alive."""
 
         self._table = np.empty(0, np.int64)
-        """The addresses of the last job's arrays; not shared by programs, since a late thread may read an older table."""
+        """The addresses of the last job's arrays; separate for each program, since late threads may read an old one."""
 
         self._kept: deque[tuple[int, Any]] = deque()
         """The program and table of earlier programs, with the ticket of their last job."""

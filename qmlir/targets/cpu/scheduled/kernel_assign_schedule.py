@@ -17,13 +17,13 @@ from qmlir.targets.cpu.scheduled.schedule import schedule_all_elements, schedule
 
 @dataclass(frozen=True)
 class KernelAssignSchedule(ModulePass):
-    """Write on each contraction which loops it becomes, and on the module what they may assume.
+    """Annotate each contraction with its schedule, and the module with its target.
 
-    `isa` is an instruction set of the registry, such as `avx2`, or `host`, the best of this processor; `threads`
-    is how many threads may run: what has enough work is divided among them. The schedule comes from one table; an
-    operation that has one keeps it. `tuned` is a file of `qmlir tune`: contractions that it has a faster schedule for
-    get that, and `kernel.tuned`. A structured operation goes over vectors of as many elements as a register holds of
-    the widest number that it computes with.
+    `isa` is an instruction set of the registry, such as `avx2`, or `host` for this CPU's best one. `threads` is the
+    number of threads that operations with enough work are divided among. Schedules come from the instruction set's
+    table; an existing schedule is kept. `tuned` is a file of `qmlir tune`: contractions with a faster schedule there
+    get that schedule, and the attribute `kernel.tuned`. A structured operation is vectorized by the widest element type
+    that it computes with.
 
     Before:
 

@@ -101,10 +101,10 @@ class KernelBufferize(ModulePass):
     there that doesn't overlap the inputs, which are never written. Constants become globals; equal constants are
     shared.
 
-    A row fusion becomes loops over rows around all operations inside. They process as many rows at a time as the L1
-    cache holds. That number is higher if there are matmuls inside, since these read their weights again for each group
-    of rows, and at least eight if eight divides the rows, since that many sums run side by side. Intermediate values
-    are scratch memory for these rows. If threads divide one of the operations inside, they divide the loops over rows
+    A row fusion becomes loops over rows around all operations inside. The number of rows processed at a time is limited
+    by the L1 cache. It is higher if there are matmuls inside, since these read their weights again for each group of
+    rows, and at least eight if eight divides the rows, since eight sums run side by side. Intermediate values are
+    scratch memory for these rows. If threads divide one of the operations inside, they divide the loops over rows
     instead. If too few rows would be processed together, the operations inside process all rows, one operation after
     the other.
 

@@ -1,9 +1,9 @@
-"""`kernel-fill-borders`: what a slice will be written over is not filled before, and a border is used again.
+"""`kernel-fill-borders`: doesn't fill memory that a slice will overwrite, and reuses filled borders.
 
-A padded tensor is a fill, into which a slice is inserted. Only what lies around the slice needs the fill; for an image
-that is a small part of the memory. What is padded for one reader is written there at once (by `kernel-bufferize`) where
-the others read it there, too. Where one of them makes the next tensor with that border, element by element, it writes
-over it: a block of a residual network then holds two images, where it would hold three.
+A padded tensor is a fill into which a slice is inserted. Only the border around the slice needs the fill; for an image,
+that is a small part of the memory. If a tensor is padded for one reader, `kernel-bufferize` writes it directly to the
+padded memory if all other readers can also read it there. If one of them computes the next tensor with that border
+elementwise, it overwrites the padded one: a block of a residual network then keeps two images instead of three.
 """
 
 from collections.abc import Iterator

@@ -78,7 +78,7 @@ def _reads_rows_only(op: ConvOp) -> bool:
 
 @dataclass(frozen=True)
 class InterleaveSums(RewritePattern):
-    """Compute a part of wide sums, and what is made of them, before the next part."""
+    """Interleaves a producer of 32-bit sums with its consumer, chunk by chunk, so that the sums stay in the cache."""
 
     near_bytes: int
 

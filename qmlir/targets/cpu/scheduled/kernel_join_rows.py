@@ -91,15 +91,17 @@ def _join(op: RowFusionOp) -> None:
 
 @dataclass(frozen=True)
 class KernelJoinRows(ModulePass):
-    """Let products of matrices join the operation by rows between them: an attention becomes one operation.
+    """Fuse matmuls with the row fusion between them: an attention becomes one operation.
 
-    A product joins where nothing else reads what lies between, where it is by matrices that are computed, one for all
-    rows or one for each along their first axes (the queries of heads that share keys are an axis behind these), and
-    where each of its rows needs its own row alone. What lies between, the scores of an attention and its probabilities,
-    is then scratch memory of a few rows of one head (see `kernel-bufferize`), whatever the length, and threads divide
-    heads and rows. A remark says why a product stays apart: rows that all go together, as the one query of a step of a
-    decoder, whose rows are its heads; terms that are no whole groups of the product's variant, which would be read past
-    the end of a row; a number of rows without a divisor of 8 or more that is near enough together.
+    A matmul is fused if nothing else reads the intermediate tensor, if each of its rows depends only on the same row,
+    and if its second matrix is computed. There may be one such matrix for all rows, or one for each index of their
+    first axes; queries of heads that share keys are an additional axis after these. The intermediate scores and
+    probabilities of an attention are then scratch memory for a few rows of one head (see `kernel-bufferize`),
+    regardless of the length, and threads divide heads and rows.
+
+    A remark says why a matmul is not fused: all rows would be processed together, as in a decoder step with one query,
+    whose rows are its heads; the terms are not full groups of the matmul's variant, which would read past the end of a
+    row; or no divisor of the rows is at least 8 and small enough.
 
     Before:
 

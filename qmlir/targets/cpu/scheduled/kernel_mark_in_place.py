@@ -1,10 +1,9 @@
-"""`kernel-mark-in-place`: which inputs a result of the function may lie over, as a decoder's cache does.
+"""`kernel-mark-in-place`: marks the inputs whose memory a result of the function may overwrite, as for a KV cache.
 
-A caller who gives the same array for an input and for a result wants the new state in place of the old one. That is
-right where everything that reads the old one has read it before the new one is written: for operations in order, where
-no use of the input stands after the first of the result, and the operation in which they meet is a copy of one to the
-other, or reads each element before it writes the same one. Memory that is copied onto itself stays as it is, so all
-that such a call writes of a cache are its new rows.
+A caller that passes the same array for an input and a result wants the new state to replace the old one. This is
+correct if the old state is read before the new one is written: no use of the input follows the first use of the result,
+and an operation that uses both copies one to the other, or reads each element before it writes the same one. Copying
+memory to itself is skipped, so such a call writes only the new rows of a cache.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""`kernel-outline`: each structured operation, or whole loop, becomes a function; equal ones are one function.
+"""`kernel-outline`: outlines each structured operation or whole loop as a function; equal ones share a function.
 
-Kernels have names that say what they compute: `conv3x3s2_28x28x128_i8`, `add_1x56x56x64_i8`, `fill_8x8_i8`.
+The name of a kernel says what it computes: `conv3x3s2_28x28x128_i8`, `add_1x56x56x64_i8`, `fill_8x8_i8`.
 """
 
 import re
@@ -39,20 +39,20 @@ from qmlir.targets.cpu.scheduled.bufferization.aliases import (
 from qmlir.targets.cpu.scheduled.bufferization.outlining import Outlined, outline
 
 _MOST_WORDS = 3
-"""How many nodes or roles a name tells at most."""
+"""The maximum number of nodes or roles in a name."""
 
 _REGIONS = {"scf.for": "loop", "scf.if": "choice"}
-"""What operations are called that are no word for what they compute."""
+"""Names for operations whose own name doesn't describe the computation."""
 
 _PLAIN = ("fill", "copy")
-"""What is called so whatever node of the model it belongs to."""
+"""Operations that keep these names regardless of the model's node."""
 
 
 _PRODUCTS = (MatMulOp, PackedMatMulOp, PackedBlocksOp)
 
 
 def kernel_name(op: Operation) -> str:
-    """What `op`, on memory, computes: the operation or its roles in the model, and the shape and type of its result."""
+    """Returns a name for `op`: the operation or its roles in the model, and the shape and type of its result."""
     structure = _structure(op)
     words = structure if structure in _PLAIN else _contraction(op) or _roles(op) or structure
     parts = [re.sub(r"\W+", "_", words)]
@@ -76,7 +76,7 @@ def _written(op: Operation) -> AnyMemRef | None:
 
 
 def _matmul_shape(op: MatMulOp | PackedMatMulOp | PackedBlocksOp) -> Sequence[int]:
-    """Batches, rows, terms, columns."""
+    """Returns batches, rows, terms and columns of a matmul."""
     *batches, rows, columns = shaped(op.target)[0]
     return (*batches, rows, op.terms(), columns)
 
@@ -109,7 +109,7 @@ def _roles(op: Operation) -> str:
 
 
 def _structure(op: Operation) -> str:
-    """What an operation does that stands for no node of a model."""
+    """Returns a description of an operation that corresponds to no node of the model."""
     if isinstance(op, CustomOp):
         return op.stands_in_for.rpartition(".")[2]
     if not isinstance(op, linalg.GenericOp):
@@ -135,21 +135,21 @@ _PRIVATE = StringAttr("private")
 
 
 def _is_kernel(op: Operation) -> bool:
-    """Whether `op`, in the block of a function, computes on memory; a loop that calls kernels already does not."""
+    """Returns true if a top-level `op` computes on memory; a loop that already calls kernels doesn't count."""
     if op.has_trait(MemoryWriteEffect, value_if_unregistered=False) or destination_style(op) is not None:
         return True
     return bool(op.regions) and not any(isinstance(each, CallOp) for each in op.walk())
 
 
 class _Kernels:
-    """The kernels of a module so far."""
+    """The kernels created so far."""
 
     def __init__(self, module: ModuleOp):
         self._names = symbols_of(module)
         self._known: dict[Hashable, list[tuple[FuncOp, FuncOp]]] = {}
 
     def function(self, made: Outlined, op: Operation, before: FuncOp) -> FuncOp:
-        """The kernel that does what `made` does: one of those that are there, or `made` itself, now with a name."""
+        """Returns an existing kernel equivalent to `made`, or `made` itself with a new name."""
         function = made.function
         key = (function.function_type, function.arg_attrs, tuple(each.name for each in function.walk()))
         candidates = self._known.setdefault(key, [])
@@ -168,7 +168,7 @@ class _Kernels:
 
 
 class _Caller:
-    """A function whose operations become calls."""
+    """Replaces the operations of a function by calls."""
 
     def __init__(self, function: FuncOp, kernels: _Kernels):
         self._function = function
@@ -201,7 +201,7 @@ class _Caller:
         count("calls")
 
     def _passed(self, value: SSAValue, type_: Attribute, before: Operation) -> SSAValue:
-        """`value` in the type of an argument: memory that begins somewhere as memory that may begin anywhere."""
+        """Returns `value` cast to the type of an argument: a memref with a dynamic offset."""
         if value.type == type_:
             return value
         if value not in self._casts:
@@ -220,12 +220,12 @@ class _Caller:
 
 @dataclass(frozen=True)
 class KernelOutline(ModulePass):
-    """Make each structured operation of a public function, or outermost loop, a private function that it calls.
+    """Outline each structured operation or outermost loop of a public function as a private function that it calls.
 
-    Equal ones are one function, whose name says what it computes and which stands for the nodes of all. Views stay with
-    the caller: a kernel sees plain memory, with strides where it is a part of something. Scalar constants are copied
-    into the kernel, other scalars and lookup tables are arguments; what is written comes last, and says by
-    `kernel.may_overwrite` which arguments' memory it may be.
+    Equal ones share one function. Its name says what it computes, and it has the provenance of all their nodes. Views
+    stay in the caller: a kernel takes memrefs, with strides if they are parts of others. Scalar constants are copied
+    into the kernel; other scalars and lookup tables are arguments. Memory that it writes comes last, with an attribute
+    `kernel.may_overwrite` that names the arguments whose memory it may reuse.
 
     Before:
 

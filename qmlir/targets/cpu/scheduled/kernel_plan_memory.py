@@ -83,13 +83,13 @@ def _check_budget(op: Operation, size: int) -> None:
 
 @dataclass(frozen=True)
 class KernelPlanMemory(WritesFiles):
-    """Put the buffers of each public function into one arena, so that those that live at one time lie apart.
+    """Place the buffers of each public function in one arena, without overlap between buffers alive at the same time.
 
-    A buffer lives from its first use to its last; what a loop uses lives as long as the loop. The output of a kernel
-    takes over the memory of an input that ends there where `kernel.may_overwrite` allows it. Buffers begin at multiples
-    of 64 bytes, and 64 bytes more stand behind the last. A remark tells the size of the arena, the sum of all buffers
-    and the lower bound: the most bytes that live at one time. `plan_file` is where the plan of the function is drawn,
-    as `.svg` or `.txt`; of several functions, each has its name in front of the suffix.
+    A buffer lives from its first use to its last; one that a loop uses lives as long as the loop. The output of a
+    kernel reuses the memory of an input that ends there if `kernel.may_overwrite` allows it. Buffers are aligned to 64
+    bytes, and 64 bytes follow the last one. A remark reports the size of the arena, the sum of all buffers, and the
+    lower bound: the most bytes alive at one time. `plan_file` is the file for a picture of the plan, `.svg` or `.txt`;
+    with several functions, the function name is added before the suffix.
 
     Before:
 

@@ -359,9 +359,10 @@ class KernelRequantizeByIntegers(ModulePass):
     A chain of float operations, from integers to an integer, is rewritten by the first of these methods that
     reproduces all its results:
 
-    1. `(a * M + B) >> s`, clamped, in 32 or 64 bits, of one integer or two. The chain has at most as many steps as
-       distinct results. So it is proven by checking the accumulators at its steps, over their proven range, in each
-       channel. `M` and `B` may vary by channel.
+    1. `(a * M + B) >> s`, clamped, in 32 or 64 bits, of one integer or two. A chain has fewer steps than distinct
+    results,
+       so it is proven by checking the accumulators at its steps, over their proven range, in each channel. `M` and `B`
+       may vary by channel.
     2. Shifts with ties to even, if the multipliers are powers of two: no floor reproduces these ties.
     3. Emulating every f32 rounding in 64 bits: products and sums of significands are exact, and are rounded to 24 bits
        by their leading zeros.

@@ -210,11 +210,11 @@ class _Caller:
 
 @dataclass(frozen=True)
 class KernelShare(ModulePass):
-    """Make one kernel of those that differ in nothing but scalar constants, such as the scales of layers of one shape.
+    """Merge kernels that differ only in scalar constants, such as the scales of layers of equal shape.
 
-    The constants in which they differ become elements of a small memory for each type, which every call hands over and
-    the kernel reads at its start; it stands in front of what is written. What all have in common stays in the body, and
-    so do sizes and what integers are divided by.
+    The constants that differ become elements of a small memref per type, which every call passes and the kernel reads
+    at its start; it precedes the memory that the kernel writes. Equal constants stay in the body, and so do sizes and
+    integer divisors.
 
     Before:
 

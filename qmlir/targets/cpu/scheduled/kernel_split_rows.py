@@ -1,4 +1,4 @@
-"""`kernel-split-rows`: a body that reduces its row becomes a reduction for each number of it, and work on elements."""
+"""`kernel-split-rows`: splits a body that reduces its row into one op per reduction, and elementwise ops."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ from qmlir.targets.cpu.scheduled.softmax_lut import LongRow, look_up, mark_sums
 
 @dataclass(frozen=True)
 class SplitRows(RewritePattern):
-    """Write the operations that a body which reduces its row stands for, in its order."""
+    """Replaces an operation whose body reduces its row by several operations, in order."""
 
     has_tables: bool
 
@@ -59,20 +59,21 @@ def _write(split: RowSplit, long: LongRow | None) -> None:
 
 @dataclass(frozen=True)
 class KernelSplitRows(ModulePass):
-    """Take bodies that reduce their row apart: an operation for each pass that goes over the row.
+    """Split bodies that reduce their row: one operation for each pass over the row.
 
-    Each reduction of a row becomes an operation that reduces. What a row has in common is computed once a row. What
-    several passes need of an element is computed again by each of them, or kept in memory where that costs more. If the
-    axes of the rows come first, one `kernel.row_fusion` contains all of these operations, because no row needs another
-    one. It also contains other reductions of the innermost axes and what reads them row by row.
+    Each reduction of a row becomes a separate operation. Values that are constant along a row are computed once per
+    row. Values of elements that several passes need are recomputed in each, or stored in memory if that is cheaper. If
+    the axes over rows come first, one `kernel.row_fusion` contains all of these operations, because rows are
+    independent. It also contains other reductions of the innermost axes, and operations that read their results row by
+    row.
 
-    Where `isa` looks up as many bytes as a register has at once, the exponential of a softmax of bytes comes from a
-    table with a part for each largest byte of a row, from 32,768 elements on: what a body computes of a byte and the
-    largest of its row depends on two bytes. Bytes that come out of another table, where they are written, are left as
-    they were before it, if the numbers ascend with them, too: one table is both. Sums in f64 of floats of such a table
-    say that they have no order to keep (`reassoc`), where all that there may be are multiples of one unit, and the
-    largest sum is less than 2^53 units. From 256 elements in a row on, the bytes that a row becomes are computed for
-    256 bytes and looked up, and sums go byte by byte. The mask of a masked softmax chooses among bytes.
+    If `isa` looks up a full register of bytes at a time, the exponential of a softmax of bytes is computed by a table,
+    from 32,768 elements on. The table has a part for each maximum of a row, since the exponential depends on two bytes:
+    the element and the maximum. If the bytes are themselves written by another table, and the values are also monotonic
+    in the input of that table, both tables become one. Float sums in f64 of such a table are marked `reassoc` if all
+    values are multiples of one unit, and the largest sum is below 2^53 units. From 256 elements per row on, the output
+    bytes are computed for all 256 bytes and looked up, and sums are computed byte by byte. The mask of a masked softmax
+    is applied to bytes.
 
     Before (run with `isa=avx2`):
 

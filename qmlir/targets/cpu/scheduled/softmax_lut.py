@@ -1,4 +1,4 @@
-"""Lookup tables for rows of bytes: what a body computes of a byte and of the largest byte of its row."""
+"""Lookup tables for softmax-like rows of bytes, indexed by a byte and the maximum byte of its row."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,50 +40,50 @@ from qmlir.passes.integer.kernel_tabulate import BYTES, chain_between, cost_of
 from qmlir.targets.cpu.scheduled.row_fusion import RowSplit, Space, write_again
 from qmlir.text.elements import dense_array
 
-# Floats that a body computes of a byte and of the largest byte of its row: looked up in a table of all such pairs.
+# Floats that a body computes from a byte and the maximum of its row: looked up in a table of all pairs.
 #
-# The largest of a row of bytes that are widened in ascending order is the largest byte, widened. What the body makes
-# of a byte and of that number depends on two bytes, so it is computed for all of them beforehand, by the meanings of
-# the operations that it stands for. A row needs one part of the table, a kilobyte: four times 256 bytes, one for
-# each byte of the result, which `kernel.join` puts together.
+# If bytes are widened monotonically, the maximum of a row of widened bytes is the widened maximum byte. A value
+# computed from a byte and that maximum depends on two bytes, so it is computed for all pairs at compile time, by
+# evaluating the replaced operations. A row needs one part of the table, 1 KiB: four times 256 bytes, one for each byte
+# of the f32 result, which `kernel.join` combines.
 
 FEWEST_POINTS = 1 << 15
-"""Elements from which on reading a table, a kilobyte for each largest byte that occurs, takes less than computing."""
+"""The fewest elements for which reading a table, 1 KiB per distinct row maximum, is cheaper than computing."""
 
 LEAST_COST = 24
-"""What the operations that a table saves cost at least: looking up four bytes and joining them takes half of that."""
+"""The lowest total cost of the saved operations: looking up four bytes and joining them costs half of that."""
 
 MANTISSA = 53
-"""The bits of a whole number that f64 holds."""
+"""The number of bits of an integer that f64 represents exactly."""
 
 Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class RowTable:
-    """A float of a body that comes from a table."""
+    """A float value of a body that is looked up in a table."""
 
     value: SSAValue
     byte: SSAValue
-    """What says the place in a part of the table."""
+    """The byte that is the index in a part of the table."""
     largest: SSAValue
-    """What says the part."""
+    """The row maximum, which selects the part."""
     numbers: Floats
-    """`[largest byte, byte]`; where the byte is larger than the largest, as if it were that."""
+    """The table `[row maximum, byte]`; a byte above the maximum is treated as equal to it."""
 
 
 @dataclass(frozen=True)
 class _Bytes:
-    """The bytes of a tensor as it has them, or those that a table makes them of where they are written."""
+    """The bytes of a tensor: as stored, or as they are before a table lookup in the operation that writes them."""
 
     meanings: npt.NDArray[np.int8]
-    """What the body reads where each byte stands."""
+    """The value that the body reads for each byte."""
     yielded: SSAValue | None = None
-    """What the body that writes them has looked up, and may write instead."""
+    """The index that the writing operation looks up, and could write instead."""
 
 
 def _bytes(value: SSAValue, reader: Operation) -> Iterator[_Bytes]:
-    """How the bytes of a tensor may be written, the best first, where nobody but `reader` reads them."""
+    """Yields the ways to store the bytes of a tensor, best first; only as they are if others than `reader` read them."""
     written = defining(value)
     if isinstance(written, Structured) and all(use.operation is reader for use in value.uses):
         end = written.body.block.last_op
@@ -97,7 +97,7 @@ def _bytes(value: SSAValue, reader: Operation) -> Iterator[_Bytes]:
 
 
 def _byte_of(place: SSAValue) -> SSAValue | None:
-    """The byte of a place in a table."""
+    """Returns the byte from which a table index is computed, or `None`."""
     match defining(place):
         case arith.SubiOp(
             lhs=SSAValue(owner=arith.IndexCastOp() as cast), rhs=SSAValue(owner=arith.ConstantOp() as first)
@@ -109,14 +109,14 @@ def _byte_of(place: SSAValue) -> SSAValue | None:
 
 
 def place_of(builder: Builder, byte: SSAValue) -> SSAValue:
-    """Write the place of a byte in a table."""
+    """Creates the table index of a byte."""
     number = builder.insert(arith.IndexCastOp(byte, IndexType())).result
     first = builder.insert(arith.ConstantOp(IntegerAttr(int(BYTES[0]), IndexType()))).result
     return builder.insert(arith.SubiOp(number, first)).result
 
 
 def _ascends(widened: Array) -> bool:
-    """Whether the largest of some bytes is the largest widened. -0 is not the same as 0, though neither is larger."""
+    """Returns true if widening is monotonic, so that it preserves maxima; excludes -0, which compares equal to 0."""
     return bool(
         (np.diff(widened) >= 0).all()
         and not np.isnan(widened).any()
@@ -125,14 +125,14 @@ def _ascends(widened: Array) -> bool:
 
 
 def _computed(block: Block, known: Mapping[SSAValue, Any]) -> dict[SSAValue, Any]:
-    """All values of a body that depend on those that are known alone, and that no operation refuses."""
+    """Evaluates all values of a body that depend only on `known` values."""
     values = dict(known)
     for op in block.ops:
         is_known = all(operand in values for operand in op.operands) and not isinstance(op, RowReduceOp)
         if not is_known or op.regions or not op.results or not computes_only(op):
             continue
         try:
-            with np.errstate(all="ignore"):  # among them are numbers that never occur
+            with np.errstate(all="ignore"):  # some inputs never occur
                 results = evaluate(op, [values[operand] for operand in op.operands])
         except InterpretationError:
             continue
@@ -142,7 +142,7 @@ def _computed(block: Block, known: Mapping[SSAValue, Any]) -> dict[SSAValue, Any
 
 
 def _saved(target: SSAValue, block: Block) -> set[Operation]:
-    """The operations of a body that nothing needs where `target` comes from elsewhere."""
+    """Returns the operations of a body that become unused if `target` is replaced."""
     gone: set[Operation] = set()
     for op in reversed(list(block.ops)):
         users = [use.operation for result in op.results if result is not target for use in result.uses]
@@ -152,7 +152,7 @@ def _saved(target: SSAValue, block: Block) -> set[Operation]:
 
 
 def look_up(op: GenericOp, rewriter: PatternRewriter) -> RowTable | None:
-    """Let the body of `op` look up what it computes of a byte and the largest byte of the row; `None` if nothing."""
+    """Replaces a value computed from a byte and the row maximum by a table lookup; returns `None` if there is none."""
     block = op.body.block
     if points_of(op) < FEWEST_POINTS:
         return None
@@ -169,7 +169,7 @@ def look_up(op: GenericOp, rewriter: PatternRewriter) -> RowTable | None:
 
 
 def _bytes_of(op: GenericOp) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """The bytes that a body reads, each with its tensor, and those that a mask chooses."""
+    """Yields the bytes that a body reads, with their tensors, and bytes selected by a mask."""
     for reading in readings_of(op):
         if reading.argument is not None and reading.argument.type == i8:
             yield reading.argument, reading.value
@@ -181,7 +181,7 @@ def _bytes_of(op: GenericOp) -> Iterator[tuple[SSAValue, SSAValue]]:
 def _table(
     op: GenericOp, largest: RowMaxOp, byte: SSAValue, bytes_: _Bytes, widened: Array
 ) -> tuple[SSAValue, Floats] | None:
-    """The last float that depends on a byte and the largest of its row alone, where a table of it saves enough."""
+    """Returns the last float that depends only on a byte and the row maximum, with its table, if that saves enough."""
     block, place = op.body.block, np.arange(len(BYTES))
     rows, columns = np.meshgrid(place, place, indexing="ij")
     values = _computed(block, {byte: bytes_.meanings[np.minimum(rows, columns)], largest.result: widened[rows]})
@@ -189,14 +189,14 @@ def _table(
         if value.type != f32 or isinstance(value, BlockArgument) or np.shape(values[value]) != rows.shape:
             continue
         gone = _saved(value, block)
-        # The first byte of its own is no reason for a table: the largest number of the row has to go, too.
+        # A table only pays if it also makes the float maximum of the row superfluous.
         if largest in gone and sum(map(cost_of, gone)) >= LEAST_COST:
             return value, np.ascontiguousarray(values[value], "<f4")
     return None
 
 
 def _write_before_the_table(value: SSAValue, bytes_: _Bytes, rewriter: PatternRewriter) -> None:
-    """Let a tensor have the bytes that are looked up in a table, and not those that the table has."""
+    """Makes the writer of a tensor store the index bytes instead of the result of its table lookup."""
     writer = defining(value)
     if bytes_.yielded is None or not isinstance(writer, Structured):
         return
@@ -217,7 +217,7 @@ def _write_before_the_table(value: SSAValue, bytes_: _Bytes, rewriter: PatternRe
 def _rewritten(
     op: GenericOp, largest: RowMaxOp, byte: SSAValue, value: SSAValue, numbers: Floats, rewriter: PatternRewriter
 ) -> RowTable:
-    """Write the table, and what looks it up in the body."""
+    """Creates the table, and its lookup in the body."""
     parts = numbers.view(np.int8).reshape(*numbers.shape, JoinOp.COUNT).transpose(0, 2, 1)
     constant = arith.ConstantOp(dense(parts.tobytes(), TensorType(i8, parts.shape)))
     set_origins(constant, origins_of(op))
@@ -230,7 +230,7 @@ def _rewritten(
     numbered = [builder.insert(arith.ConstantOp(IntegerAttr(part, IndexType()))).result for part in range(JoinOp.COUNT)]
     read = [builder.insert(tensor.ExtractOp(constant.result, [places[1], each, places[0]], i8)) for each in numbered]
     joined = builder.insert(JoinOp([each.result for each in read], f32)).result
-    gone = _saved(value, op.body.block)  # but for the byte, which is read now
+    gone = _saved(value, op.body.block)  # without the byte, which is read now
     value.replace_all_uses_with(joined)
     for each in reversed(list(op.body.block.ops)):
         if each in gone:
@@ -242,14 +242,14 @@ def _rewritten(
 
 
 def lowest_bit(numbers: npt.NDArray[np.floating[Any]]) -> int:
-    """The exponent of the largest power of two of which all numbers, finite and at least one not 0, are multiples."""
+    """Returns the exponent of the largest power of two that divides all numbers (finite, at least one not 0)."""
     fractions, exponents = np.frexp(numbers[numbers != 0].astype(np.float64))
     whole = np.ldexp(np.abs(fractions), MANTISSA).astype(np.int64)
     return int((exponents - MANTISSA + np.log2(whole & -whole).astype(np.int64)).min())
 
 
 def is_exact_in_any_order(numbers: Array, terms: int) -> bool:
-    """Whether f64 holds every sum of up to so many of the numbers: all are whole multiples of one unit."""
+    """Returns true if f64 represents every sum of up to `terms` numbers exactly: all are multiples of one unit."""
     if not np.isfinite(numbers).all():
         return False
     if not numbers.any():
@@ -259,7 +259,7 @@ def is_exact_in_any_order(numbers: Array, terms: int) -> bool:
 
 
 def sums_of(table: RowTable) -> Sequence[RowSumOp]:
-    """The sums, in f64, of the floats of a table over the row."""
+    """Returns the f64 sums of table values over the row."""
     values = [table.value, *filter(None, map(_or_zero, (use.operation for use in table.value.uses)))]
     widened = [use.operation for value in values for use in value.uses if isinstance(use.operation, arith.ExtFOp)]
     users = [use.operation for each in widened for use in each.result.uses]
@@ -267,54 +267,54 @@ def sums_of(table: RowTable) -> Sequence[RowSumOp]:
 
 
 def _or_zero(op: Operation) -> SSAValue | None:
-    """What chooses a number, or 0: sums of it are exact where those of the numbers are."""
+    """Returns the result of a select between a value and 0: its sums are exact if those of the value are."""
     zero = defining(op.rhs) if isinstance(op, arith.SelectOp) else None
     is_zero = isinstance(zero, arith.ConstantOp) and isinstance(zero.value, FloatAttr) and zero.value.value.data == 0
     return op.results[0] if is_zero else None
 
 
 def mark_sums(op: GenericOp, table: RowTable) -> None:
-    """Let sums of the floats of a table that are exact in any order say so."""
+    """Marks sums of table values as `reassoc` if they are exact in any order."""
     ranges = ranges_of(op)
     for total in sums_of(table):
         if is_exact_in_any_order(np.unique(table.numbers), math.prod(ranges[dim] for dim in total.row)):
             total.reassoc = UnitAttr()
 
 
-# Long rows of bytes: what a row becomes is computed for each of 256 bytes, and looked up; sums are of bytes.
+# Long rows of bytes: the output byte is computed for all 256 input bytes and looked up; sums are computed by bytes.
 #
-# The floats of a row come from a table (`row_tables`), and their sum is exact in any order: its terms are whole
-# multiples of one unit. So each byte of these whole numbers is looked up and summed by itself, and all sums
-# together, times the unit, are that sum; four bytes go into one lane at a time. Behind the sum, the byte that an
-# element becomes depends on its own byte and its row alone: it is computed for 256 bytes, from the row of the table,
-# and looked up. The floats themselves are gone. That takes the same time for a row of any length.
+# The floats of a row come from a table (`row_tables`), and their sum is exact in any order, since its terms are
+# multiples of one unit. So each byte of these multiples is looked up and summed separately, and the sums, combined and
+# multiplied by the unit, give that sum; a lane adds four bytes at a time. After the sum, an output byte depends only on
+# its input byte and its row: it is computed for all 256 bytes, from the row's part of the table, and looked up. The
+# floats themselves are eliminated. The lookup table takes the same time for a row of any length.
 
 FEWEST_IN_ROW = 256
-"""Elements of a row from which on a table of 256 bytes, and sums of bytes, take less than they save.
+"""The fewest elements in a row for which a 256-byte table and byte sums pay.
 
-On Zen 4, in ns a row of a softmax: 47, 90 and 176 for 128, 256 and 512 elements one by one, 63, 79 and 109 by tables.
+On Zen 4, in ns per softmax row of 128, 256 and 512 elements: 47, 90 and 176 elementwise, 63, 79 and 109 with tables.
 """
 
 MOST_PLANES = 6
-"""The bytes of a whole number that are summed one by one: those of more take as long as floats."""
+"""The most bytes per number that are summed separately: with more, floats are as fast."""
 
 MOST_IN_ROW = 1 << 23
-"""Bytes, each of at most 255, whose sum a signed integer of 32 bits holds."""
+"""The most bytes whose sum fits a signed 32-bit integer."""
 
 _BASE = 1 << 8
 
 
 @dataclass(frozen=True)
 class Planes:
-    """The numbers of a table as whole multiples of a unit, byte by byte."""
+    """The numbers of a table as integer multiples of a unit, split into bytes."""
 
     bytes: npt.NDArray[np.uint8]
-    """`[largest byte, place, byte]`, the highest place first."""
+    """Bytes `[row maximum, byte position, input byte]`, highest position first."""
     unit: float
 
     @staticmethod
     def of(numbers: npt.NDArray[np.float32]) -> "Planes | None":
-        """The bytes of all numbers; `None` where one is negative, or has too many."""
+        """Splits all numbers into bytes; returns `None` if one is negative or needs too many bytes."""
         if not np.isfinite(numbers).all() or np.signbit(numbers).any():
             return None
         lowest = lowest_bit(numbers) if numbers.any() else 0
@@ -329,7 +329,7 @@ class Planes:
 
 @dataclass(frozen=True)
 class LongRow:
-    """A row whose sum goes byte by byte, and whose elements are looked up."""
+    """A row whose sum is computed byte by byte, and whose output bytes are looked up."""
 
     table: RowTable
     total: RowSumOp
@@ -337,7 +337,7 @@ class LongRow:
 
     @staticmethod
     def of(split: RowSplit, table: RowTable) -> "LongRow | None":
-        """The row of `split`, where it is long and becomes bytes of which all that is said above is true."""
+        """Returns the row of `split` if it is long and satisfies the conditions above; else `None`."""
         sums = sums_of(table)
         is_long = FEWEST_IN_ROW <= split.length <= MOST_IN_ROW and _is_dense(split)
         if (
@@ -352,7 +352,7 @@ class LongRow:
         return None if planes is None else LongRow(table, sums[0], planes)
 
     def sum_bytes(self, split: RowSplit) -> None:
-        """Sum each byte of the whole numbers by itself; all together, times the unit, are the sum of the row."""
+        """Creates the separate sums of bytes, and the row sum computed from them and the unit."""
         count, places = len(split.rest), self.planes.bytes.shape[1]
         space, rowwise = split.reducing(between=1), tuple(map(AffineExpr.dimension, range(len(split.rest))))
         place = AffineExpr.dimension(count)
@@ -385,8 +385,8 @@ class LongRow:
         split.keep(self.total.result, whole.res[0])
 
     def look_up(self, split: RowSplit) -> GenericOp:
-        """Compute the result for each byte that a row may have, and look it up for those that it has."""
-        split.stored[self.table.value] = split.stored[self.table.byte]  # no step goes beyond the table
+        """Creates the computation of the result for all 256 bytes of a row, and the lookup of each element."""
+        split.stored[self.table.value] = split.stored[self.table.byte]  # steps start at the table value
         steps = split.steps(split.yielded)
         used = {operand for step in steps for operand in step.operands} - {self.table.value}
         leaves = [self.table.largest, *(each for each in split.stored if each in used and each != self.table.largest)]
@@ -419,14 +419,14 @@ def _constant(split: RowSplit, parts: npt.NDArray[np.generic], element: Attribut
 
 
 def _is_dense(split: RowSplit) -> bool:
-    """Whether neighbours in memory are neighbours in a row."""
+    """Returns true if the row is the innermost axis in memory."""
     (map_,) = output_maps(split.op)
     real = [each for each in map_.results if isinstance(each, AffineDimExpr) and split.ranges[each.position] != 1]
     return bool(real) and real[-1].position in split.row
 
 
 def _is_of_values(split: RowSplit, table: RowTable) -> bool:
-    """Whether the result is a byte, made of the float of the table and of what is the same in a whole row."""
+    """Returns true if the result is a byte that depends only on the table's float and values constant along the row."""
     split.stored[table.value] = split.stored[table.byte]
     steps = [each for each in split.steps(split.yielded) if split.by_row.isdisjoint(each.results)]
     del split.stored[table.value]

@@ -1,10 +1,10 @@
-"""A module of loops as one Python module: a compiled function for each kernel, and `main`, which calls them all.
+"""Emits a module of loops as a Python module: a compiled function per kernel, and `main`, which calls them.
 
-The source says what it needs: `CONSTANTS` (name, NumPy type, elements) in the order in which `main` takes their
-addresses, `INPUTS` and `OUTPUTS` (name, NumPy type of the caller's array, shape, whether NaN is refused, the width of
-integers that do not fill their NumPy type), `IN_PLACE` (for each output, the inputs whose memory it may be), `CALLS`
-(the kernel of each call, and the model's nodes that it is for), `ARENA_BYTES`, and LLVM's names of the dot products of
-the instruction set. It imports its runtime as `.runtime.operations`, so it lies beside a copy of
+The source declares its interface: `CONSTANTS` (name, NumPy type, elements) in the order in which `main` takes their
+addresses, `INPUTS` and `OUTPUTS` (name, NumPy type of the caller's array, shape, whether NaN is rejected, width of
+elements that don't fill their NumPy type), `IN_PLACE` (for each output, the inputs whose memory it may reuse), `CALLS`
+(the kernel of each call, and the model's nodes that it computes), `ARENA_BYTES`, and LLVM's names of the instruction
+set's dot products. It imports its runtime as `.runtime.operations`, so it must be next to a copy of
 `qmlir.targets.cpu.runtime`.
 """
 
@@ -281,9 +281,9 @@ def _import_line(row: str, name: str) -> str:
 
 
 def emit_module(module: ModuleOp) -> str:
-    """The Python source of a module of loops.
+    """Emits the Python source of a module of loops.
 
-    Raises `DiagnosticError` where the module has no @main, and for what has no compiled form.
+    Raises `DiagnosticError` if the module has no `@main`, or if an operation can't be compiled.
     """
     program = program_of(module)
     parts = _ModuleWriter(program.isa)

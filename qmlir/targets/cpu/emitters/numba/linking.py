@@ -1,7 +1,7 @@
-"""Keeping the machine code of a program: the objects that numba made of its kernels, in one file.
+"""Saves the machine code of a program: the objects that numba compiled from its kernels, in one file.
 
-numba has written them to its cache, each beside what typing and inlining need; in the file there is only what runs.
-Where numba was told to compile for another processor than this one or the environment's, nothing is kept.
+numba's cache contains them together with data for typing and inlining; the file contains only executable code. Nothing
+is saved if numba was configured for a CPU other than that of this machine or the environment.
 """
 
 # numba and llvmlite have no types that a checker could read.
@@ -34,12 +34,12 @@ def _needs(bitcode: bytes) -> set[str]:
 
 
 def write_machine_code(folder: Path, package: ModuleType) -> bool:
-    """Write the machine code of the package in `folder`, which numba has just compiled, beside its kernels, if it can.
+    """Writes the machine code that numba has just compiled for the package in `folder` next to its kernels if it can.
 
-    Custom kernels may need numba's own library, and change without the emitted module: such programs
-    are left to numba.
+    Programs with custom kernels are left to numba's cache: they may need numba's library, and may change without the
+    emitted module.
     """
-    compileall.compile_dir(folder, quiet=1)  # imported by whom it may be, the folder stays as it is
+    compileall.compile_dir(folder, quiet=1)  # so that later imports don't change the folder
     emitted: Any = import_module(".kernels", package.__name__)
     by_address: dict[int, Any] = {}
     for each in vars(emitted).values():

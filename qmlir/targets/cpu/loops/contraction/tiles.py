@@ -366,23 +366,23 @@ class LoopVariant(Variant):
 
 
 class TiledVariant(LoopVariant):
-    """A variant by one step of a sum: what is read of `x` and of the weights, and how a register is added to.
+    """A variant defined by one step of a sum: the values that it reads, and the update of an accumulator.
 
-    It knows vectors, not instruction sets: what a CPU has no instruction for is expanded later.
+    It describes vector operations, not instruction sets: operations without an instruction are expanded later.
     """
 
     def write(self, op: PackedOp, emit: Emitter) -> None:
         TileWriter(op, self, emit).write(emit)
 
     def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
-        """What a step multiplies with the weights: `x` once for all vectors of channels, or for each of them.
+        """Reads the values of `x` for a step: one for all vectors of channels, or one per vector.
 
-        Of the channels of a vector `count` are there, `None` where that are all of them.
+        `count` is the number of valid channels of a vector; `None` means all.
         """
         raise NotImplementedError
 
     def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
-        """A register of sums and the products of a step."""
+        """Adds the products of a step to an accumulator."""
         raise NotImplementedError
 
     def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:

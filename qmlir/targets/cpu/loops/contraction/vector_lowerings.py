@@ -24,7 +24,7 @@ from qmlir.targets.cpu.loops.requantize import expand_requantize
 
 
 def is_held(element: Attribute, *, in_memory: bool) -> bool:
-    """Whether registers hold such elements; in memory, without another element beside them in a byte."""
+    """Returns true if vectors support the element type; `in_memory` excludes types that share a byte."""
     if isinstance(element, IndexType):
         return not in_memory
     width = bits_of(element)

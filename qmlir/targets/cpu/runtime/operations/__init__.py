@@ -1,6 +1,6 @@
-"""What emitted code imports, by name: `from .runtime.operations import i32, kernel, load, splat, …`.
+"""The operations that emitted code imports by name: `from .runtime.operations import i32, kernel, load, splat, …`.
 
-Conversions are made when their name is first asked for.
+Conversions are created when their name is first requested.
 """
 
 import re

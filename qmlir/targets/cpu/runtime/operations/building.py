@@ -80,7 +80,7 @@ class NumbaBuilder(Builder):
         return super().call(name, result, values)
 
     def cast(self, name: str, value: IRValue, type_: Type) -> IRValue:
-        """Write a conversion; of a constant integer the result is a constant, too."""
+        """Appends a conversion; folds constant integers."""
         if name in ("trunc", "sext", "zext") and value.text.lstrip("-").isdigit():
             number = int(value.text) % (1 << value.type.bits) if name == "zext" else int(value.text)
             half = 1 << (type_.bits - 1)

@@ -41,7 +41,7 @@ class Register(types.Type):
         return type_of(self.element, self.lanes)
 
     def of(self, element: str) -> "Register":
-        """The type of as many lanes of another element."""
+        """Returns the type with the same number of lanes and another element."""
         return Register(element, self.lanes)
 
 

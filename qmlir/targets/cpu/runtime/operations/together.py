@@ -1,4 +1,4 @@
-"""What the threads of a team do together in kernels: calls of the functions of `team_code`."""
+"""Operations in kernels by which the threads of a team cooperate: calls of the functions of `team_code`."""
 
 # numba and llvmlite have no types that a checker could read.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false

@@ -33,7 +33,7 @@ def overloaded(name: str) -> Lowering:
 
 
 def flagged(name: str) -> Lowering:
-    """The same of intrinsics whose last operand is a flag: that the operation is defined everywhere."""
+    """Lowers to an intrinsic with a last flag operand, which says that the operation is defined for all inputs."""
 
     def lower(build: Builder, value: IRValue) -> IRValue:
         return build.overloaded(name, value, integer(I1, 0))

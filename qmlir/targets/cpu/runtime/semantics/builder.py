@@ -121,7 +121,7 @@ class Builder:
     # --- Lanes --------------------------------------------------------------------------------------------------------
 
     def extract(self, vector: IRValue, lane: IRValue | int) -> IRValue:
-        """Extracts a lane."""
+        """Extracts one lane of a vector."""
         place = integer(I32, lane) if isinstance(lane, int) else lane
         return self.give(vector.type.scalar(), f"extractelement {vector.typed}, {place.typed}")
 

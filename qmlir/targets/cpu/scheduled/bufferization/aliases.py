@@ -147,7 +147,7 @@ def _apart(first: range, second: range) -> bool:
 
 
 def is_permutation(map_: AffineMap) -> bool:
-    """Whether `map_` takes each point of its dimensions to a place of its own, axis by axis."""
+    """Returns true if `map_` is a permutation of its dimensions."""
     axes = [result.position for result in map_.results if isinstance(result, AffineDimExpr)]
     return len(axes) == len(map_.results) and sorted(axes) == list(range(map_.num_dims))
 

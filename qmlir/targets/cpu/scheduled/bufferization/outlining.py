@@ -1,4 +1,4 @@
-"""One operation as a function of its own: what it captures becomes arguments, constants are copied into it."""
+"""Outlines one operation as a function: captured values become arguments, constants are copied into it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

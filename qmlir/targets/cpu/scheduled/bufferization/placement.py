@@ -1,11 +1,11 @@
-"""Where a buffer lies that need not be memory of its own: in the slice that it would be copied to, or in a result.
+"""Buffer placement: decides which buffers can be parts of other memory, such as a slice or a result.
 
-A tensor whose last use is `insert_slice` is written straight into the destination: concatenations and padding then move
-nothing. The destination must be one chain from an empty tensor: fills, and insertions of slices that have no element in
-common, each value used once, so that each is written over the one before. What the chain begins with moves in front of
-the operation that writes the tensor. Or it must be there before that operation, and have no reader after it. What an
-iteration of a loop leaves for the next is written where that looks for it, if nobody reads there any more. A tensor
-that the function returns, itself or under another shape, is written into the memory of that result.
+A tensor whose last use is `insert_slice` is written directly to the destination, so that concatenations and padding
+copy nothing. The destination must be a chain from an empty tensor: fills, and insertions of disjoint slices, where each
+value is used once, so that each overwrites the previous one. The start of the chain is moved before the operation that
+writes the tensor. Alternatively, the destination must exist before that operation, and have no later reader. A value
+that a loop iteration passes to the next is written to the memory of the loop argument if that is no longer read. A
+tensor that the function returns, possibly reshaped, is written to the memory of that result.
 """
 
 from collections.abc import Sequence
@@ -33,12 +33,12 @@ from qmlir.targets.cpu.scheduled.bufferization.aliases import (
 
 @dataclass
 class Placement:
-    """For values that begin a buffer (`Aliases.buffers`): where it lies instead of in memory of its own."""
+    """For values that start a buffer (`Aliases.buffers`): their location if they don't get separate memory."""
 
     in_slices: dict[SSAValue, tensor.InsertSliceOp] = field(default_factory=dict[SSAValue, tensor.InsertSliceOp])
-    """The insertion whose slice of its destination is the buffer."""
+    """The insertion whose destination slice is the buffer."""
     in_loops: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    """The argument of a loop's body whose memory is the buffer, for the next iteration to find it there."""
+    """The loop argument whose memory is the buffer, so that the next iteration finds the value there."""
     in_results: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     """The number of the result of the function, among those that are tensors."""
 

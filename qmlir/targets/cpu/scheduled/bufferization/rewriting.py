@@ -1,4 +1,4 @@
-"""Rewriting a function from tensors to memory, as the analysis of aliases and placement decided."""
+"""Rewrites a function from tensors to memrefs, as decided by the alias analysis and buffer placement."""
 
 import math
 import re
@@ -56,13 +56,13 @@ from qmlir.targets.cpu.scheduled.bufferization.aliases import (
 )
 from qmlir.targets.cpu.scheduled.bufferization.placement import Placement
 
-# Constants as memory: one `memref.global` for equal ones, named after the value that it was.
+# Constants become `memref.global`s, shared by equal ones and named after the first value.
 
 _DEFAULT_NAME = "constant"
 
 
 class Globals:
-    """The constants of a module, in front of its functions."""
+    """The globals for the constants of a module, before its functions."""
 
     def __init__(self, module: ModuleOp):
         self._module = module
@@ -70,7 +70,7 @@ class Globals:
         self._known: dict[Attribute, memref.GlobalOp] = {}
 
     def of(self, constant: Operation) -> memref.GetGlobalOp:
-        """The memory of a constant tensor. Raises `DiagnosticError` where its elements are not dense."""
+        """Returns the global of a constant tensor. Raises `DiagnosticError` if its elements are not dense."""
         result = constant.results[0]
         value = constant.get_attr_or_prop("value")
         dense = as_dense(value) if value is not None else None
@@ -100,33 +100,33 @@ class Globals:
         return declared
 
 
-# The loops over the rows of `kernel.row_fusion`: its operations on a few rows at a time, and their scratch memory.
+# Lowering of `kernel.row_fusion` to loops over rows: its operations process a few rows at a time in scratch memory.
 
 Axes: TypeAlias = Sequence[RowAxes]
-"""For each axis of an operand the axes of rows that it runs along."""
+"""For each axis of an operand, the row axes that it runs along."""
 
 NEAR_BYTES = 24 << 10
-"""What the rows that go together may take: three quarters of the nearest cache of the CPUs that are measured."""
+"""The maximum size of the rows processed together, in bytes: three quarters of the L1 cache of the measured CPUs."""
 
 SIDE_BY_SIDE = 8
-"""Rows whose sums of floats run side by side: so many go together, whatever they take."""
+"""The number of rows whose float sums run side by side; at least these are processed together, whatever their size."""
 
 MOST_SCRATCH = 64 << 10
-"""Bytes of scratch memory at most: it lies on the stack."""
+"""The maximum size of scratch memory, in bytes; it is on the stack."""
 
 PRODUCT_BYTES = 128 << 10
-"""The same where products are among what goes together: their matrices are read again for each few rows.
+"""The maximum size of the rows processed together if matmuls are among the operations, which reread their weights.
 
-By 24, 96 and 192 KB an attention takes 0.93, 0.90 and 0.90 of the time of three operations at 512 tokens; at 1024
-tokens by 24, 128 and 256 KB 1.00, 0.95 and 0.94 (`docs/lab/transformers.md`).
+With 24, 96 and 192 KB, an attention takes 0.93, 0.90 and 0.90 of the time of three operations at 512 tokens; with 24,
+128 and 256 KB, 1.00, 0.95 and 0.94 at 1024 tokens (`docs/lab/transformers.md`).
 """
 
 MOST_PRODUCT_SCRATCH = 128 << 10
-"""Bytes of scratch memory at most where products are."""
+"""The maximum size of scratch memory with matmuls, in bytes."""
 
 
 def _begins(steps: Sequence[RowStep]) -> dict[SSAValue, SSAValue]:
-    """For each tensor that steps go along by rows what begins its memory."""
+    """Returns, for each tensor that steps process by rows, the tensor that its memory begins with."""
     begins: dict[SSAValue, SSAValue] = {}
     for step in steps:
         found = [begins.setdefault(value, value) for value, map_ in step.operands if step.is_by_rows(value, map_)]
@@ -137,7 +137,7 @@ def _begins(steps: Sequence[RowStep]) -> dict[SSAValue, SSAValue]:
 
 
 def rows_together(ops: Sequence[Operation], rows: Sequence[int]) -> int:
-    """How many rows along their last axis go together; 0 where that would be all there are, or too much."""
+    """Returns the number of rows along the last axis to process together; 0 if that is all of them, or too large."""
     steps = [step for op in ops if (step := RowStep.of(op, rows)) is not None]
     begins, all_rows, last = _begins(steps), math.prod(rows), rows[-1]
     has_products = any(isinstance(op, MapsElements) for op in ops)
@@ -163,7 +163,7 @@ def rows_together(ops: Sequence[Operation], rows: Sequence[int]) -> int:
 
 
 class _Loops:
-    """Loops over the rows in front of an operation, so many of them at a time along the last axis."""
+    """Creates loops over rows before an operation, with `together` rows per iteration along the last axis."""
 
     def __init__(self, rows: Sequence[int], together: int, before: Operation, *, is_threaded: bool):
         self._rows = rows
@@ -191,12 +191,12 @@ class _Loops:
             self.builder = Builder(InsertPoint.before(end))
 
     def _taken(self, axes: Axes, shape: Sequence[int]) -> list[int]:
-        """The sizes of what belongs to the rows of one turn."""
+        """Returns the sizes of the part of a memref for the rows of one iteration."""
         pairs = zip(axes, shape, strict=True)
         return [math.prod(self._sizes[each] for each in own) if own else size for own, size in pairs]
 
     def _place(self, axes: RowAxes) -> SSAValue | int:
-        """The first of the rows of one turn along some axes, numbered through."""
+        """Returns the linear index of the first row of an iteration along `axes`."""
         place: SSAValue | int = 0
         for axis in axes:
             step = self._places[axis]
@@ -209,7 +209,7 @@ class _Loops:
         return place
 
     def scratch(self, value: SSAValue, axes: Axes) -> SSAValue:
-        """Memory for the rows of one turn."""
+        """Allocates scratch memory for the rows of one iteration."""
         type_ = memory_type(value.type)
         sizes = self._taken(axes, type_.get_shape())
         made = self.builder.insert(memref.AllocaOp.get(type_.get_element_type(), ALIGNMENT, sizes)).memref
@@ -217,7 +217,7 @@ class _Loops:
         return made
 
     def view(self, value: SSAValue, axes: Axes) -> SSAValue:
-        """The part of memory that belongs to the rows of one turn."""
+        """Returns a view of a memref for the rows of one iteration."""
         if not any(axes):
             return value
         key = (value, tuple(axes))
@@ -232,14 +232,14 @@ class _Loops:
 
 
 def _rows_first(value: SSAValue, rows: Sequence[int]) -> Axes:
-    """For each axis of what is written by rows the number of the axis of rows that it is."""
+    """Returns the row axis of each axis of a result that is written by rows."""
     numbers = iter(range(len(rows)))
     places = (None if size == 1 else next(numbers, None) for size in shaped(value)[0])
     return [() if place is None else (place,) for place in places]
 
 
 def _known(axes: Sequence[RowAxes | None]) -> Axes:
-    """The axes of rows of an operand of an operation by rows, which has no others that depend on them."""
+    """Returns the row axes of an operand; each axis of the operand must have some, or none."""
     assert None not in axes
     return [each for each in axes if each is not None]
 
@@ -250,7 +250,7 @@ def _schedule_of(op: Operation) -> ScheduleAttr | None:
 
 
 def _inside_loops(op: Operation) -> None:
-    """Let no threads divide `op`: they divide the loops around it."""
+    """Removes threading from the schedule of `op`, since threads divide the loops around it."""
     found = _schedule_of(op)
     if found is None or not found.threads:
         return
@@ -264,15 +264,16 @@ def _inside_loops(op: Operation) -> None:
 
 
 def write_row_loops(ops: Sequence[Operation], rows: Sequence[int], together: int, before: Operation) -> None:
-    """Move operations on memory into loops over so many rows at a time; what is allocated among them is scratch memory.
+    """Moves operations on memrefs into loops over `together` rows; allocations among them become scratch memory.
 
-    Where threads divide one of them, they divide the loops instead.
+    If threads divide one of the operations, they divide the loops instead.
     """
     steps = {op: step for op in ops if (step := RowStep.of(op, rows)) is not None}
     is_threaded = any(schedule.threads for op in steps if (schedule := _schedule_of(op)) is not None)
     written = dict.fromkeys(step.target for step in steps.values())
     for op in ops:
-        # The window of a pool is memory that nothing writes or reads: it has sizes alone, the same for all rows.
+        # The window operand of a pooling op is never read or written; it only has sizes, which are the same for all
+        # rows.
         if isinstance(op, memref.AllocOp) and op.memref not in written:
             op.detach()
             Rewriter.insert_op(op, InsertPoint.before(before))
@@ -293,28 +294,26 @@ def write_row_loops(ops: Sequence[Operation], rows: Sequence[int], together: int
         loops.builder.insert(op)
 
 
-# Rewriting a function from tensors to memory, as `Aliases` and `Placement` have decided.
-#
-# Operations are visited in order. Each is replaced by one on the memory of its operands, behind the allocations and
-# copies that it needs; memory that is allocated inside a loop or a choice is taken in front of it, but for that of
+# The rewriter visits operations in order. Each is replaced by one on the memrefs of its operands, after any allocations
+# and copies that it needs. Memory allocated inside a loop or a branch is hoisted before it, except scratch memory of
 # rows.
 
 
 def memory_for(type_: Attribute) -> MemRefType[Attribute]:
-    """Memory without gaps for a tensor."""
+    """Returns the contiguous memref type for a tensor type."""
     found = tensor(type_)
     return MemRefType(found.get_element_type(), found.get_shape())
 
 
 def allocation(type_: MemRefType[Attribute]) -> memref.AllocOp:
-    """Memory of its own."""
+    """Creates an allocation."""
     return memref.AllocOp.build(
         operands=[[], []], result_types=[type_], properties={"alignment": IntegerAttr(ALIGNMENT, i64)}
     )
 
 
 def copy_of(source: SSAValue, destination: SSAValue) -> linalg.GenericOp:
-    """The operation that copies memory."""
+    """Creates an operation that copies `source` to `destination`."""
     type_ = memory_type(source.type)
     rank, element = type_.get_num_dims(), type_.get_element_type()
     block = Block(arg_types=[element, element])
@@ -325,7 +324,7 @@ def copy_of(source: SSAValue, destination: SSAValue) -> linalg.GenericOp:
 
 
 class BufferRewriter:
-    """One function on its way to memory."""
+    """Rewrites one function from tensors to memrefs."""
 
     def __init__(self, aliases: Aliases, placement: Placement, constants: Globals):
         self._function = aliases.function
@@ -348,8 +347,8 @@ class BufferRewriter:
                 self._memory[argument] = new
             else:
                 argument.replace_all_uses_with(new)
-        # Results become arguments after the others: the caller gives their memory, and a value is computed there at
-        # once where `Placement` says so.
+        # Results become additional last arguments: the caller passes their memory, and a value is computed there
+        # directly if `Placement` says so.
         for result in type_.outputs:
             if is_tensor_type(result):
                 self._results.append(block.insert_arg(memory_for(result), len(block.args)))
@@ -374,20 +373,20 @@ class BufferRewriter:
     # --- Operations ---------------------------------------------------------------------------------------------------
 
     def _visit_block(self, block: Block) -> None:
-        # Erased at the end, and the last one first: `Aliases` and `Placement` know values by the old operations, and an
-        # operation may go only after those that use its results.
+        # Erase at the end, in reverse order: `Aliases` and `Placement` identify values by the old operations, and an
+        # operation can only be erased after its users.
         replaced = [op for op in list(block.ops) if self._visit(op)]
         for op in reversed(replaced):
             op.detach()
             op.erase()
 
     def _visit(self, op: Operation) -> bool:
-        """Write `op` on memory; whether it is replaced by that."""
+        """Rewrites `op` to memrefs; returns true if the old operation must be erased."""
         match op:
             case tensor_dialect.EmptyOp():
                 self._memory[op.tensor] = self._buffer(op.tensor, op)
-            # A slice is a view, never a copy. Where something would write what the slice still reads, `Aliases` has
-            # given the writer memory of its own.
+            # A slice is a view, never a copy. If an operation would overwrite elements that the slice still reads,
+            # `Aliases` has given that operation separate memory.
             case tensor_dialect.ExtractSliceOp():
                 shape = tensor(op.result.type).get_shape()
                 view = self._insert(subview(self._memory[op.source], op, shape), op)
@@ -444,12 +443,12 @@ class BufferRewriter:
                 "scf.for, scf.while, scf.if or a call",
             )
         for place, operand in enumerate(op.operands):
-            if is_tensor(operand):  # it reads tensors only: an expectation
+            if is_tensor(operand):  # an expectation, which only reads tensors
                 op.operands[place] = self._memory[operand]
         return False
 
     def _visit_captures(self, op: Operation) -> None:
-        """What the regions of a structured operation read from outside."""
+        """Rewrites reads of captured tensors in the regions of a structured operation."""
         for region in op.regions:
             for inner in list(region.walk()):
                 if isinstance(inner, tensor_dialect.ExtractOp):
@@ -465,7 +464,7 @@ class BufferRewriter:
     def _visit_insertion(self, op: tensor_dialect.InsertSliceOp) -> None:
         whole = self._written(op, 0)
         self._memory[op.result] = whole
-        # The source was computed in the slice that it is put into: there is nothing to copy.
+        # The source was computed directly in its slice: nothing to copy.
         if self._placement.in_slices.get(self._aliases.place(op.source)) is op:
             return
         shape = tensor(op.source.type).get_shape()
@@ -473,7 +472,7 @@ class BufferRewriter:
 
     def _reshaped(self, op: ReshapeOp) -> SSAValue:
         source = self._memory[op.source]
-        # Memory with gaps has no other shape: its elements are not one run.
+        # Memory with gaps can't be reshaped: its elements are not contiguous.
         if not is_contiguous(memory_type(source.type)):
             own = self._allocate(memory_for(op.source.type), op)
             self._copy(source, own, op)
@@ -495,8 +494,8 @@ class BufferRewriter:
     def _visit_return(self, op: ReturnOp) -> None:
         tensors = [value for value in op.operands if is_tensor(value)]
         for number, (value, memory) in enumerate(zip(tensors, self._results, strict=True)):
-            # Only one value is computed in the memory of a result, and no argument of the function is: a value that is
-            # returned twice, or as it came, is copied.
+            # Only one value is computed in the memory of a result, and never a function argument: a value that is
+            # returned twice, or an argument that is returned, is copied.
             if self._placement.in_results.get(self._root(value)) != number:
                 self._copy(self._memory[value], memory, op)
         self._insert_all([ReturnOp(*(value for value in op.operands if not is_tensor(value)))], op)
@@ -510,8 +509,8 @@ class BufferRewriter:
     # --- Loops and choices --------------------------------------------------------------------------------------------
 
     def _visit_loop(self, op: scf.ForOp) -> bool:
-        # A loop on memory carries none: each step finds the tensor where the step before left it, in the memory that
-        # the initial value lies in already, or was copied to.
+        # A loop on memrefs carries no tensors: each iteration finds the tensor where the previous one left it, in the
+        # memory that already holds the initial value, or that it was copied to.
         block = op.body.block
         carried = [number for number, result in enumerate(op.results) if is_tensor(result)]
         for number in carried:
@@ -561,8 +560,8 @@ class BufferRewriter:
 
     def _visit_choice(self, op: scf.IfOp) -> bool:
         for result in filter(is_tensor, op.results):
-            # Where both branches give values of one place, that is the memory of the result. Otherwise it has its own,
-            # and each branch copies what it gives into that (`_visit_yield`).
+            # If both branches yield values in the same memory, the result is in that memory. Otherwise it has separate
+            # memory, to which each branch copies its value (`_visit_yield`).
             place = self._aliases.place(result)
             self._memory[result] = self._buffer(result, op) if place is result else self._memory[place]
         for region in op.regions:
@@ -576,7 +575,7 @@ class BufferRewriter:
         return True
 
     def _replace_scalars(self, op: Operation, new: Operation) -> None:
-        """Let `new` stand for `op`, of whose results it gives those that are no tensors."""
+        """Replaces the non-tensor results of `op` by those of `new`."""
         new.attributes |= op.attributes
         self._insert_all([new], op)
         scalars = [result for result in op.results if not is_tensor(result)]
@@ -584,15 +583,15 @@ class BufferRewriter:
             old.replace_all_uses_with(result)
 
     def _visit_yield(self, end: scf.YieldOp | YieldOp) -> None:
-        """Bring what a region gives to where it is looked for, as if all were copied at once; it gives scalars only."""
+        """Copies tensors that a region yields to their targets, as if in parallel; only scalars are still yielded."""
         parent = end.parent_op()
         assert parent is not None
         targets = parent.before_region.block.args if isinstance(parent, scf.WhileOp) else parent.results
         tensors = [(value, target) for value, target in zip(end.operands, targets, strict=True) if is_tensor(value)]
         aliases = self._aliases
         moved = [(value, result) for value, result in tensors if self._memory[value] is not self._memory[result]]
-        # `yield %b, %a` exchanges two tensors. To copy one after the other would overwrite what is still to be read, so
-        # a value whose memory is among those that are written goes through memory of its own first.
+        # `yield %b, %a` swaps two tensors. Copying one after the other would overwrite a value that is still needed. So
+        # a value whose memory is also written is first copied to separate memory.
         written = {aliases.family(result) for _, result in moved}
         pairs: list[tuple[SSAValue, SSAValue]] = []
         for value, result in moved:
@@ -609,7 +608,7 @@ class BufferRewriter:
     # --- Memory -------------------------------------------------------------------------------------------------------
 
     def _written(self, op: Operation, number: int) -> SSAValue:
-        """The memory for a result of `op`, holding what the result begins with where that is looked at."""
+        """Returns the memory for a result of `op`, initialized with the destination operand if that is read."""
         destination = results_written(op)[number]
         result = op.results[number]
         before = None if destination.operand is None else op.operands[destination.operand]
@@ -621,7 +620,7 @@ class BufferRewriter:
         return memory
 
     def _buffer(self, value: SSAValue, at: Operation) -> SSAValue:
-        """The memory of a value that begins a buffer."""
+        """Returns the memory of a value that starts a buffer."""
         insertion = self._placement.in_slices.get(value)
         if insertion is not None:
             root = self._aliases.place(insertion.dest)
@@ -639,8 +638,8 @@ class BufferRewriter:
         return self._insert(ReshapeOp(memory, reshaped_type(memory_type(memory.type), shape)), at)
 
     def _allocate(self, type_: MemRefType[Attribute], at: Operation) -> SSAValue:
-        # In front of all loops: inside one it would be allocated again in each step, and `kernel-plan-memory` gives a
-        # buffer a lifetime in operations of the function's own block. Scratch memory of rows stays inside their loops.
+        # Hoist it before all loops: inside one, it would be allocated again in each iteration, and `kernel-plan-memory`
+        # measures lifetimes in top-level operations. Scratch memory of rows stays inside its loops.
         is_by_rows = isinstance(at.parent_op(), RowFusionOp)
         return self._insert(allocation(type_), at if is_by_rows else self._top(at))
 
@@ -651,7 +650,7 @@ class BufferRewriter:
         count("copies")
 
     def _top(self, op: Operation) -> Operation:
-        """The operation of the function's own block that `op` is, or is in."""
+        """Returns the top-level operation that is, or contains, `op`."""
         found = self._function.body.block.find_ancestor_op_in_block(op)
         assert found is not None
         return found

@@ -1,4 +1,4 @@
-"""What each operation of the loops level becomes in LLVM IR, a table for each family of dialects."""
+"""Emission of each operation of the loops level as LLVM IR: one table per family of dialects."""
 
 from collections.abc import Mapping
 

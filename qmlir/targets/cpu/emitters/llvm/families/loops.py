@@ -57,6 +57,6 @@ def counting(
 
 @contextmanager
 def counted(write: IRWriter, count: int) -> Generator[Index]:
-    """A loop over so many steps that carries nothing; gives its variable."""
+    """Emits a loop of `count` iterations without loop-carried values; yields its variable."""
     with counting(write, Index(), Index(constant=count), Index(constant=1)) as loop:
         yield loop.index

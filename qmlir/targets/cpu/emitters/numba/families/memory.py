@@ -28,7 +28,7 @@ def as_memory(write: FunctionWriter, op: Operation, memory: Memory, value: Text)
 def load_value(
     write: FunctionWriter, op: Operation, result: SSAValue, memory: Memory, name: str, *operands: Text | Index | int
 ) -> None:
-    """Let `result` be what the operation `name` of the runtime loads from a memory."""
+    """Binds `result` to the value that the runtime operation `name` loads from a memory."""
     loaded = write.call(name, Text(memory.array), *operands)
     value = as_register(write, register_name(op, memory.element), loaded)
     if result.uses:

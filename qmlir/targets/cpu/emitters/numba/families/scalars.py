@@ -87,7 +87,7 @@ def _infix(write: FunctionWriter, op: Operation) -> None:
 
 
 def define_call(write: FunctionWriter, result: SSAValue, call: Text) -> None:
-    """Let `result` be what a function gives."""
+    """Binds `result` to the result of a function call."""
     write.define(result, Index.of(call) if isinstance(result.type, IndexType) else call)
 
 
