@@ -1,4 +1,4 @@
-"""`qmlir.compile`: a program for the CPU, or for several targets, each of which computes the parts that it got."""
+"""`qmlir.compile`: compiles a model for the CPU, or for several targets, each of which computes its parts."""
 
 from collections.abc import Sequence
 from os import PathLike

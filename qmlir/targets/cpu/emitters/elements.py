@@ -1,4 +1,4 @@
-"""Element types as every emitter sees them: names in registers, NumPy types of the caller's arrays, bytes in memory."""
+"""Element types for all emitters: names in registers, NumPy types of the caller's arrays, and sizes in memory."""
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, i1
 from xdsl.ir import Attribute, Operation
@@ -17,7 +17,7 @@ _FLOATS: dict[type[Attribute], str] = {
 
 
 def register_name(op: Operation, type_: Attribute) -> str:
-    """The name of an element type in registers. Raises `DiagnosticError` where there is none."""
+    """Returns the name of an element type in registers. Raises `DiagnosticError` if there is none."""
     vector = as_vector(type_)
     element = type_ if vector is None else vector.get_element_type()
     if isinstance(element, IndexType):
@@ -31,7 +31,7 @@ def register_name(op: Operation, type_: Attribute) -> str:
 
 
 def memory_name(op: Operation, element: Attribute) -> str:
-    """The NumPy type of flat arrays of an element type, as compiled code sees them: short floats as their bits."""
+    """Returns the NumPy type of flat arrays in compiled code; low-precision floats are represented by their bits."""
     dtype = dense_dtype(element)
     if dtype is None:
         raise op_error(op, f"has memory of {element}, which has no NumPy type")
@@ -39,7 +39,7 @@ def memory_name(op: Operation, element: Attribute) -> str:
 
 
 def caller_dtype(op: Operation, element: Attribute) -> str:
-    """The NumPy type of the caller's array."""
+    """Returns the NumPy type of the caller's array."""
     dtype = dense_dtype(element)
     if dtype is None:
         raise op_error(op, f"has elements of {element}, which has no NumPy type")
@@ -47,7 +47,7 @@ def caller_dtype(op: Operation, element: Attribute) -> str:
 
 
 def unfilled_bits(element: Attribute) -> int:
-    """The width of elements that do not fill those of the caller's array, integers or bits of floats; 0 for others."""
+    """Returns the width of elements that don't fill their NumPy type, in bits; 0 for others."""
     held = as_integer(element) or as_small_float(element)
     if held is None or element == i1:
         return 0
@@ -55,7 +55,7 @@ def unfilled_bits(element: Attribute) -> int:
 
 
 def item_size(element: Attribute) -> int:
-    """The bytes of an element in memory."""
+    """Returns the size of an element in memory, in bytes."""
     dtype = dense_dtype(element)
     assert dtype is not None
     return dtype.itemsize

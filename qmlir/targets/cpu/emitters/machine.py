@@ -1,9 +1,9 @@
-"""The machine that a program without Python is for, by what LLVM calls it."""
+"""The target machine of a program without Python, by LLVM's names."""
 
 from dataclasses import dataclass
 
 HOST = "host"
-"""As the processor: this computer's own."""
+"""The CPU name that stands for this machine's CPU."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def _subview(write: LoopsWriter, op: memref.SubviewOp) -> None:
 
 
 def _kept_axes(op: Operation, sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
-    """The axes of a slice of `sizes` that its type keeps: some of size 1 may be gone, the first ones that can."""
+    """Returns the axes of a slice that a rank-reduced type keeps; it drops the first axes of size 1 that it can."""
     kept: list[int] = []
     wanted = list(shape)
     for axis, size in enumerate(sizes):
@@ -59,7 +59,7 @@ def _kept_axes(op: Operation, sizes: Sequence[int], shape: Sequence[int]) -> lis
 
 
 def _fits(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
-    """Whether `wanted` is what is left of `sizes` without some of size 1."""
+    """Returns true if `wanted` is `sizes` without some of its 1s."""
     left = list(wanted)
     for size in sizes:
         if left and left[0] == size:
@@ -123,7 +123,7 @@ def _rank(write: LoopsWriter, op: memref.RankOp) -> None:
 
 
 def _nothing(write: LoopsWriter, op: Operation) -> None:
-    """Memory is given back with the program."""
+    """Emits nothing: memory is freed together with the program."""
 
 
 VIEWS = cast(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from qmlir.targets.cpu.isa import predicates
 from qmlir.targets.cpu.isa.base import DOT_SS, InstructionSet, RegisterTile, Row
 
-# `neon`: registers of 128 bits of ARM's processors.
+# `neon`: 128-bit registers of ARM CPUs.
 #
 # Its loops are written with four bytes a lane, which are expanded to plain arithmetic: it names no instruction.
 

@@ -14,7 +14,7 @@ from qmlir.targets.cpu.isa.predicates import (
     takes_depthwise_byte_weights,
 )
 
-# `generic`: what every processor has, vectors of 128 bits and no dot product of integers.
+# `generic`: features of every CPU: 128-bit vectors, no integer dot products.
 
 _GENERIC_TILES = RegisterTile(4, 2, 1), RegisterTile(3, 2, 1)
 """Those of direct convolutions."""
@@ -61,7 +61,7 @@ PORTABLE = InstructionSet(
 )
 
 
-# `portable-integer`: `portable` for processors without floats, whose requantizations are computed in integers.
+# `portable-integer`: `portable` for CPUs without floats; requantization is computed in integers.
 
 PORTABLE_INTEGER = replace(
     PORTABLE,
@@ -73,7 +73,7 @@ PORTABLE_INTEGER = replace(
 )
 
 
-# `wasm-simd`: WebAssembly with vectors of 128 bits, products of i16 in pairs (`i32x4.dot_i16x8_s`).
+# `wasm-simd`: WebAssembly with 128-bit vectors and pairwise products of i16 (`i32x4.dot_i16x8_s`).
 
 WASM_SIMD = replace(
     GENERIC,

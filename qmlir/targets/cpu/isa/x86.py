@@ -6,7 +6,7 @@ from qmlir.dialects.kernel.winograd import F2, F4, F4_BYTES
 from qmlir.targets.cpu.isa import predicates
 from qmlir.targets.cpu.isa.base import DOT_PAIRS, DOT_US, MULTIPLY_PAIRS, Gain, InstructionSet, RegisterTile, Row
 
-# `avx2`: registers of 256 bits, products of i16 in pairs (`vpmaddwd`) and of bytes in pairs (`vpmaddubsw`).
+# `avx2`: 256-bit registers, pairwise products of i16 (`vpmaddwd`) and of bytes (`vpmaddubsw`).
 
 WIDENED = (
     Row(predicates.takes_pairs, "i16_pairs", 6, 2, "Zen 4: 105 GMAC/s at 3x3, 28x28x128"),
@@ -15,7 +15,7 @@ WIDENED = (
     Row(predicates.takes_floats, "splat_fma", 6, 2, "not measured"),
     Row(predicates.takes_any, "splat", 6, 2, "not measured"),
 )
-"""What multiplies no bytes, on every set of these registers."""
+"""Rows for contractions other than those of bytes, shared by all sets with these registers."""
 
 _FOUR = predicates.takes_short_sums("u8s8_short4")
 
@@ -60,7 +60,7 @@ AVX2 = InstructionSet(
 )  # fmt: skip
 
 
-# `avx2-vnni`: AVX2 that adds four products of bytes to each lane (`vpdpbusd`).
+# `avx2-vnni`: AVX2 with dot products of four bytes per lane (`vpdpbusd`).
 
 AVX2_VNNI = replace(
     AVX2,
@@ -83,7 +83,7 @@ AVX2_VNNI = replace(
 )
 
 
-# `avx512-vnni`: registers of 512 bits, four products of bytes a lane, and bytes looked up in four registers.
+# `avx512-vnni`: 512-bit registers, dot products of four bytes per lane, and lookups of bytes in four registers.
 #
 # On it F(2x2, 3x3) takes 0.92 to 1.19 of the time of four bytes a lane, and 0.96 to 1.40 with weights that no cache
 # holds, of which it has 3.6 times the bytes: it has no row.

@@ -1,4 +1,4 @@
-"""`kernel-mark-read-only`: which arguments a function only reads, so that an emitter may declare them constant."""
+"""`kernel-mark-read-only`: marks arguments that a function only reads, so that an emitter can declare them constant."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from qmlir.targets.cpu.loops.memory_use import is_written
 
 @dataclass(frozen=True)
 class KernelMarkReadOnly(ModulePass):
-    """Give `kernel.read_only` to each memory argument of a private function that no operation of it writes into.
+    """Add `kernel.read_only` to each memref argument of a private function that none of its operations writes.
 
     Before:
 

@@ -19,20 +19,20 @@ Row = tuple[int, ...]
 
 @dataclass(frozen=True)
 class _Signed:
-    """A register, or what has to be taken off instead of added."""
+    """A register, or one that is subtracted instead of added."""
 
     value: SSAValue
     is_negative: bool = False
 
 
 def _powers(coefficient: int) -> dict[int, int]:
-    """The powers of two of a coefficient and their common sign: -5 is -4 - 1."""
+    """Splits a coefficient into powers of two and their common sign: -5 is -4 - 1."""
     sign = 1 if coefficient > 0 else -1
     return {bit: sign for bit in range(coefficient.bit_length()) if abs(coefficient) >> bit & 1}
 
 
 def _parts(row: Row) -> Mapping[int, Row]:
-    """Rows of 0, 1 and -1 by the power of two that they count with."""
+    """Splits a matrix into matrices of 0, 1 and -1, by the power of two that scales them."""
     powers = [_powers(coefficient) for coefficient in row]
     bits = sorted({bit for each in powers for bit in each}, reverse=True)
     return {bit: tuple(each.get(bit, 0) for each in powers) for bit in bits}
@@ -81,7 +81,7 @@ class _Combiner:
         return _Signed(self.emit.binary(arith.ShLIOp, term.value, amount), term.is_negative)
 
     def _plain(self, row: Row) -> _Signed:
-        """A combination by factors of 0, 1 and -1, or what is known of its opposite."""
+        """Emits a combination with factors 0, 1 and -1, or reuses an emitted one or its negation."""
         opposite = tuple(-each for each in row)
         if row not in self._known and opposite not in self._known:
             terms = [_Signed(value, factor < 0) for factor, value in zip(row, self.values, strict=True) if factor]
@@ -92,7 +92,7 @@ class _Combiner:
         return _Signed(self._known[row]) if row in self._known else _Signed(self._known[opposite], True)
 
     def signed(self, row: Row) -> _Signed:
-        """A combination by any factors that are not all 0: from the highest power of two down."""
+        """Emits a combination with any factors that are not all 0, from the highest power of two down."""
         total, last = None, 0
         for bit, part in _parts(row).items():
             own = self._plain(part)
@@ -126,7 +126,7 @@ class _Combiner:
 
 
 def combined(emit: VectorEmitter, matrix: Sequence[Row], values: Sequence[SSAValue]) -> list[SSAValue]:
-    """`matrix @ values`, element by element; no row is all 0."""
+    """Emits `matrix @ values`; no row may be all 0."""
     pairs = _column_pairs(matrix)
     single = [index for index in range(len(values)) if not any(index in pair for pair in pairs)]
     reduced = [

@@ -45,7 +45,7 @@ from qmlir.targets.cpu.loops.nests import collapse_axes, memref_type
 from qmlir.targets.cpu.loops.structured import replace_by_loops
 
 _LANES = 8
-"""Elements of a vector: f64 of two registers of AVX2."""
+"""The number of elements of a vector: f64 in two AVX2 registers."""
 
 _INFINITY, _MAGNITUDE = 0x7F800000, 0x7FFFFFFF
 """The bits of f32: infinity, and all but the sign."""
@@ -69,7 +69,7 @@ def _power(exponent: Scalar) -> Scalar:
 
 
 def _exponent(positive: Scalar) -> Scalar:
-    """The exponent that `frexp` returns of a normal f64."""
+    """Computes the exponent that `frexp` returns for a normal f64."""
     return (positive.bitcast(i64) >> 52) - (_BIAS - 1)
 
 
@@ -238,7 +238,7 @@ class _Record:
         return so_far if whole == steps else outer.carried(steps, so_far, write_scalar, whole)
 
     def _whole(self, steps: Index) -> Index:
-        """The number of steps that whole vectors take."""
+        """Returns the number of iterations that form full vectors."""
         vectors = emit_binary(self.emit, AffineBinaryOpKind.FloorDiv, steps, _LANES, is_natural=True)
         return times(self.emit, vectors, _LANES)
 
@@ -268,7 +268,7 @@ class _Record:
     # --- The first read -----------------------------------------------------------------------------------------------
 
     def _ends(self, value: Scalar, totals: Sequence[Scalar]) -> Sequence[Scalar]:
-        """The smallest and the largest finite element as ordered integers."""
+        """Emits the minimum and maximum of the finite elements, as ordered integers."""
         bits = value.bitcast(i32)
         is_finite, key = _magnitude(bits) < _INFINITY, _ordered(bits)
         low, high = totals

@@ -83,7 +83,7 @@ class _Bytes:
 
 
 def _bytes(value: SSAValue, reader: Operation) -> Iterator[_Bytes]:
-    """Yields the ways to store the bytes of a tensor, best first; only as they are if others than `reader` read them."""
+    """Yields the ways to store the bytes of a tensor, best first; the last one is to store them unchanged."""
     written = defining(value)
     if isinstance(written, Structured) and all(use.operation is reader for use in value.uses):
         end = written.body.block.last_op

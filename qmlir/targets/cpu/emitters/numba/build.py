@@ -19,11 +19,11 @@ def _write(loops: ModuleOp, folder: Path, batch: Mapping[str, Any] | None, card:
 
 
 def _finish(folder: Path, name: str, on_kernel: OnKernel | None, processes: int) -> None:
-    """Let numba compile the kernels, and keep their machine code in the folder if it can run without numba."""
+    """Compiles the kernels with numba, and saves their machine code in the folder if it can run without numba."""
     source = (folder / SOURCE).read_text(encoding="utf-8")
     package = load_package(folder, name, on_kernel, helper_count(source, processes))
     if numba.write_machine_code(folder, package):
-        forget(name)  # every process, this one included, then runs that code
+        forget(name)  # every process, including this one, then loads that code
 
 
 EMITTER = CodeEmitter(_write, _finish, needs=("numba",))

@@ -13,7 +13,7 @@ from qmlir.text.elements import dense_dtype
 
 
 def literal(op: Operation, value: Attribute) -> tuple[str, tuple[str, ...]]:
-    """A scalar constant as Python, and the operations that it calls."""
+    """Returns a scalar constant as Python text, and the runtime operations that it calls."""
     match value:
         case IntegerAttr() if isinstance(value.type, IndexType):
             return str(value.value.data), ()

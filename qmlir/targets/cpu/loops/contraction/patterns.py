@@ -25,7 +25,7 @@ from qmlir.targets.cpu.loops.structured import replace_by_loops
 
 
 class ScalarWriter:
-    """Writes the loops of one contraction: an element after the other, its terms in row-major order."""
+    """Emits the scalar loops of one contraction: element by element, terms in row-major order."""
 
     def __init__(self, op: ContractionOp):
         assert op.outs is not None
@@ -35,7 +35,7 @@ class ScalarWriter:
         self.readings = readings_of(op)
 
     def write(self, emit: Emitter) -> None:
-        """Write all loops where `emit` stands."""
+        """Emits all loops at the insertion point of `emit`."""
         for_each(emit, shaped(self.y)[0], self._write_element)
 
     def _write_element(self, emit: Emitter, place: Sequence[Index]) -> None:
@@ -109,7 +109,7 @@ class ScalarWriter:
 
 
 class ContractionToLoops(RewritePattern):
-    """A contraction on memory becomes loops over scalars: its operands are read one by one."""
+    """Lowers a contraction on memrefs to scalar loops."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ContractionOp, rewriter: PatternRewriter, /) -> None:
@@ -121,7 +121,7 @@ class ContractionToLoops(RewritePattern):
 
 
 class PackedToLoops(RewritePattern):
-    """A contraction with packed operands on memory becomes the loops of its variant."""
+    """Lowers a contraction with packed operands on memrefs to the loops of its variant."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: PackedOp, rewriter: PatternRewriter, /) -> None:
