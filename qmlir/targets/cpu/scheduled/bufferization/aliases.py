@@ -28,35 +28,35 @@ from qmlir.dialects.kernel.row_fusion import RowFusionOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.interfaces import Destination, DestinationStyle
 
-# Slices of tensors as memory: strided types, and whether two slices have an element in common.
+# Slices of tensors as memrefs: strided types, and overlap of slices.
 
 AnyMemRef: TypeAlias = MemRefType[Attribute]
 SliceOp: TypeAlias = tensor.ExtractSliceOp | tensor.InsertSliceOp
 
 
 def as_memory(type_: Attribute) -> AnyMemRef | None:
-    """`type_` where it is that of memory."""
+    """Returns `type_` if it is a memref type, else `None`."""
     return cast(AnyMemRef, type_) if isinstance(type_, MemRefType) else None
 
 
 def memory_type(type_: Attribute) -> AnyMemRef:
-    """`type_`, which is that of memory."""
+    """Returns `type_`, which must be a memref type."""
     assert isinstance(type_, MemRefType)
     return cast(AnyMemRef, type_)
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of memory without gaps."""
+    """Returns the row-major strides of a shape, in elements."""
     return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def strides_of(type_: AnyMemRef) -> tuple[int | None, ...]:
-    """The strides of memory in elements, `None` where they are not known."""
+    """Returns the strides of a memref in elements; `None` for dynamic ones."""
     return tuple(type_.get_strides() or ())
 
 
 def is_contiguous(type_: AnyMemRef) -> bool:
-    """Whether the elements lie in row-major order without gaps, from wherever they begin."""
+    """Returns true if the elements are contiguous in row-major order, at any offset."""
     shape = type_.get_shape()
     if not math.prod(shape):
         return True
@@ -65,7 +65,7 @@ def is_contiguous(type_: AnyMemRef) -> bool:
 
 
 def reshaped_type(type_: AnyMemRef, shape: Sequence[int]) -> AnyMemRef:
-    """The type of contiguous memory of `type_` under another shape."""
+    """Returns the type of contiguous memory of `type_` with another shape."""
     offset = type_.get_offset()
     layout = NoneAttr() if offset == 0 else StridedLayoutAttr(row_major(shape), offset)
     return MemRefType(type_.get_element_type(), shape, layout)
@@ -101,24 +101,24 @@ def subview(source: SSAValue, op: SliceOp, shape: Sequence[int]) -> memref.Subvi
 
 
 def are_disjoint(first: SliceOp, second: SliceOp) -> bool:
-    """Whether two slices of one tensor certainly have no element in common."""
+    """Returns true if two slices of one tensor are known to be disjoint."""
     mine, other = _ranges(first), _ranges(second)
     return mine is not None and other is not None and any(map(_apart, mine, other))
 
 
 def is_same_slice(first: SliceOp, second: SliceOp) -> bool:
-    """Whether two slices certainly are the same elements of tensors of one shape, in the same order."""
+    """Returns true if two slices are known to select the same elements, in the same order."""
     mine = _ranges(first)
     return mine is not None and mine == _ranges(second)
 
 
 def is_static(op: SliceOp) -> bool:
-    """Whether offsets, sizes and strides are numbers."""
+    """Returns true if offsets, sizes and strides are static."""
     return _ranges(op) is not None
 
 
 def bounds(op: SliceOp) -> tuple[list[float], list[float]]:
-    """The first and the last index along each axis; infinite ones where they are not known."""
+    """Returns the first and last index along each axis; infinite if unknown."""
     ranges = _ranges(op)
     if ranges is None:
         rank = len(integer_list(op.static_sizes))
@@ -181,19 +181,19 @@ class LinalgDestinations(DestinationStyle):
 
 
 def destination_style(op: Operation) -> DestinationStyle | None:
-    """How `op` writes its destinations; `None` where it is not a structured operation."""
+    """Returns the destination style of `op`; `None` if it is not a structured operation."""
     if isinstance(op, DestinationStyle):
         return cast(DestinationStyle, op)
     return LinalgDestinations(op) if isinstance(op, LinalgStructuredOperation) else None
 
 
 def _inserted(op: Operation) -> Sequence[Destination]:
-    """The one operand behind the source, with a part of it written anew."""
+    """Returns the destination of an insertion: the operand after the source, which is partially overwritten."""
     return [Destination(1, is_read=True)]
 
 
 def _carried(op: scf.ForOp | RowFusionOp) -> Sequence[Destination]:
-    """The last operands: what is carried around a loop, behind its bounds and step, or what rows are written to."""
+    """Returns the last operands: the loop-carried values after bounds and step, or the destinations of a row fusion."""
     first = len(op.operands) - len(op.results)
     return [Destination(first + place, is_read=True) for place in range(len(op.results))]
 
@@ -204,11 +204,11 @@ DESTINATIONS: Mapping[type[Operation], Callable[..., Sequence[Destination]]] = {
     scf.ForOp: _carried,
     RowFusionOp: _carried,
 }
-"""For each result of an operation how it is written, where neither the interface nor an adapter says it."""
+"""The destinations of operations that neither the interface nor an adapter covers."""
 
 
 def results_written(op: Operation) -> Sequence[Destination]:
-    """For each result of an operation on tensors how it comes about, where that is by writing: none for any other."""
+    """Returns the destination of each result of an operation on tensors; empty if it has no destinations."""
     written = registry.table("bufferize.destinations").get(type(op))
     if written is not None:
         return written(op)
@@ -217,17 +217,17 @@ def results_written(op: Operation) -> Sequence[Destination]:
 
 
 def is_tensor_type(type_: Attribute) -> bool:
-    """Whether values of this type are to become memory."""
+    """Returns true for tensor types, which are bufferized."""
     return isinstance(type_, TensorType | UnrankedTensorType)
 
 
 def is_tensor(value: SSAValue) -> bool:
-    """Whether `value` is to become memory."""
+    """Returns true for tensors, which are bufferized."""
     return is_tensor_type(value.type)
 
 
 def has_tensors(op: Operation) -> bool:
-    """Whether `op` itself takes or gives a tensor."""
+    """Returns true if `op` has a tensor operand or result."""
     return any(map(is_tensor, (*op.operands, *op.results)))
 
 
@@ -254,13 +254,13 @@ class Family:
 
     writable: bool
     members: list[SSAValue] = field(default_factory=list[SSAValue])
-    """Those that may be used by what has not been visited yet."""
+    """The values that operations not yet visited may use."""
     everyone: list[SSAValue] = field(default_factory=list[SSAValue])
-    """Those that have left included."""
+    """All members, including those that have left."""
     last_use: int = -1
     """The position of the last operation that uses any of them, those that have left included."""
     is_reshaped: bool = False
-    """Whether one of them is the memory of another under another shape."""
+    """True if a member is a reshape of another."""
 
 
 class Aliases:
@@ -273,7 +273,7 @@ class Aliases:
         self._places: dict[SSAValue, SSAValue] = {}
         self._in_place: set[tuple[Operation, int]] = set()
         self.buffers: dict[SSAValue, Operation] = {}
-        """Every value that begins a buffer of its own, with the operation at which that must exist."""
+        """Every value that starts a separate buffer, with the operation before which it must be allocated."""
         for argument in function.body.block.args:
             if is_tensor(argument):
                 self._found(argument, writable=False)
@@ -282,15 +282,15 @@ class Aliases:
     # --- What was found -----------------------------------------------------------------------------------------------
 
     def is_in_place(self, op: Operation, result: int) -> bool:
-        """Whether the result number `result` of `op` is written over the operand that it begins with."""
+        """Returns true if result `result` of `op` overwrites its destination operand in place."""
         return (op, result) in self._in_place
 
     def place(self, value: SSAValue) -> SSAValue:
-        """The value that begins the memory of `value`: two values of one place are the same memory."""
+        """Returns the value that starts the memory of `value`; values with the same place share memory."""
         return self._places[value]
 
     def family(self, value: SSAValue) -> Family:
-        """The values that may overlap `value`."""
+        """Returns the values whose memory may overlap that of `value`."""
         return self._families[value]
 
     # --- Values -------------------------------------------------------------------------------------------------------

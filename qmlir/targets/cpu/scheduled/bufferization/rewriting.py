@@ -306,7 +306,7 @@ def memory_for(type_: Attribute) -> MemRefType[Attribute]:
 
 
 def allocation(type_: MemRefType[Attribute]) -> memref.AllocOp:
-    """Creates an allocation."""
+    """Creates an aligned `memref.alloc`."""
     return memref.AllocOp.build(
         operands=[[], []], result_types=[type_], properties={"alignment": IntegerAttr(ALIGNMENT, i64)}
     )
