@@ -1,8 +1,8 @@
-"""A block of the quantized program as two programs of its codes, what it gives and how that depends on them; its error.
+"""The output error of a block of layers as a function of its quantized weights, with gradients.
 
-The operations of the block become a function of floats of their own (`quant-simulate`), every integer in it the same,
-and the function its gradient (`nn-gradient`). Codes of weights are arguments, and may lie between two integers; values
-inside are rounded, and pass gradients on.
+The operations of the block become a separate float function that rounds like the quantized one (`quant-simulate`), and
+its gradient (`nn-gradient`). The quantized weights ("codes") are arguments and may lie between two integers. Values
+inside the block are rounded, and pass gradients through unchanged.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,19 +39,20 @@ from qmlir.specialization.specialize import specialize
 _GIVEN, _RESULT = "given", "result"
 
 _BATCH = 16
-"""Numbers that come into a block in one step at least: one run of most. Measured with 4-bit weights, dB on held-out
-samples and on test images: 28.1, 26.3 with one image a step and 27.8, 26.3 with four on a ResNet-8, in 15 and 24 s; on
-a digits CNN 22.6, 21.7 with one, 22.6, 22.1 with four and 23.2, 21.7 with 16."""
+"""The least number of elements in the input of a block per step, so most steps have one run. Measured with 4-bit
+weights, dB on held-out samples and on test images: 28.1, 26.3 with one image a step and 27.8, 26.3 with four on a
+ResNet-8, in 15 and 24 s; on a digits CNN 22.6, 21.7 with one, 22.6, 22.1 with four and 23.2, 21.7 with 16."""
 
 
 def batch_axis(value: SSAValue) -> int | None:
-    """The one axis of open length, along which runs stand beside each other."""
+    """Returns the axis along which runs can be batched: the only dynamic one; `None` if there are none or several."""
     axes = [axis for axis, size in enumerate(shape_of(value)) if size == DYNAMIC_INDEX]
     return axes[0] if len(axes) == 1 else None
 
 
 def _extracted(section: Section, weights: Sequence[RoundedWeight]) -> tuple[ModuleOp, list[tuple[str, RoundedWeight]]]:
-    """The section as a function of floats, and the weights by the names of their codes, which become its arguments."""
+    """Returns the section as a float function whose arguments include the codes of `weights`, and the weights by
+    argument name."""
     start, end = section.start, section.end
     body = Block(arg_types=[TensorType(f32, shape_of(start))])
     made: dict[SSAValue, SSAValue] = {start: body.args[0]}
@@ -64,7 +65,7 @@ def _extracted(section: Section, weights: Sequence[RoundedWeight]) -> tuple[Modu
 
     def add(op: Operation) -> None:
         for value in op.operands:
-            if value not in made:  # a constant, or made of constants
+            if value not in made:  # a constant, or computed from constants
                 assert isinstance(value.owner, Operation)
                 add(value.owner)
         clone = op.clone(made)
@@ -91,13 +92,13 @@ def _extracted(section: Section, weights: Sequence[RoundedWeight]) -> tuple[Modu
 
 @dataclass(frozen=True)
 class SimulatedBlock:
-    """The programs of a block for one shape of what comes into it."""
+    """The forward and backward programs of a block for one input shape."""
 
     weights: tuple[RoundedWeight, ...]
-    """In the order of their codes."""
+    """The weights, in the order of the code arguments."""
 
     multiply_adds: int
-    """Those of both programs."""
+    """The multiply-adds of both programs together."""
 
     _names: tuple[str, ...]
     _interpreter: Interpreter
@@ -106,7 +107,10 @@ class SimulatedBlock:
 
     @staticmethod
     def of(section: Section, weights: Sequence[RoundedWeight], shape: Sequence[int]) -> "SimulatedBlock":
-        """Raises `DiagnosticError`, naming the operation, for one that has no form on floats, or no gradient."""
+        """Builds the programs of `section` for inputs of `shape`.
+
+        Raises `DiagnosticError`, naming the operation, if an operation cannot be simulated in float or has no gradient.
+        """
         module, learned = _extracted(section, weights)
         names, ordered = zip(*learned, strict=True)
         QuantSimulate().apply(Context(), module)
@@ -119,7 +123,10 @@ class SimulatedBlock:
         return SimulatedBlock(ordered, multiply_adds, names, Interpreter(module), tuple(reads), tuple(gives))
 
     def values(self, given: Array, codes: Sequence[F64]) -> dict[str, Array]:
-        """What the block computes with `codes`, `[groups, channels, terms]`, as `result` and `gradients` read it."""
+        """Runs the block forward with `codes`, one array `[groups, channels, terms]` for each weight.
+
+        Returns all values by name, as `result` and `gradients` expect them.
+        """
         laid = (weight.rows.to_weights(each) for weight, each in zip(self.weights, codes, strict=True))
         taken = (given, *(each.astype(np.float32) for each in laid))
         found = self._interpreter.call(FORWARD, taken)
@@ -127,11 +134,11 @@ class SimulatedBlock:
 
     @staticmethod
     def result(values: Mapping[str, Array]) -> Array:
-        """What the block gives."""
+        """Returns the output of the block."""
         return values[_RESULT]
 
     def gradients(self, values: Mapping[str, Array], of_result: Array) -> list[F64]:
-        """The gradients by the codes, from those of the result."""
+        """Returns the gradients with respect to the codes, given the gradient of the output."""
         known = {**values, gradient_name(_RESULT): of_result}
         found = self._interpreter.call(BACKWARD, [known[name] for name in self._reads])
         pairs = zip(self.weights, found, strict=True)
@@ -140,20 +147,20 @@ class SimulatedBlock:
 
 @dataclass(frozen=True)
 class RunGroups:
-    """Which runs stand beside each other in a batch: `size` of them, at equal distances."""
+    """The runs that form each batch: `size` runs, `distance` apart."""
 
     size: int
     distance: int
 
     @staticmethod
     def of(block: WeightBlock, data: BlockData) -> "RunGroups":
-        """Those of a block: more than one run where an axis is open for them."""
+        """Chooses the batches for a block: more than one run each only if the block has a batch axis."""
         is_open = all(batch_axis(each) is not None for each in (block.section.start, block.section.end))
         size = min(-(-_BATCH // data.given[0].size), len(data.given)) if is_open else 1
         return RunGroups(size, len(data.given) // size)
 
     def joined(self, runs: Sequence[Array], axis: int | None) -> list[Array]:
-        """What is known of each run, batch by batch; the runs stand beside each other along `axis`."""
+        """Returns one array per batch: the arrays of its runs, concatenated along `axis`."""
         return [
             np.concatenate(runs[at :: self.distance][: self.size], axis or 0) if self.size > 1 else runs[at]
             for at in range(self.distance)
@@ -162,16 +169,16 @@ class RunGroups:
 
 @dataclass(frozen=True)
 class BlockError:
-    """The squared error of what a block gives in some runs, as a function of its codes."""
+    """The squared error of a block's output over some runs, as a function of its codes."""
 
     simulated: SimulatedBlock
     given: Sequence[Array]
-    """What comes into the block, batch by batch."""
+    """The input of the block, batch by batch."""
 
     wanted: Sequence[Array]
 
     weights: Sequence[Array] | None = None
-    """How much each element counts, 1 in the mean; all alike where there are none."""
+    """The weight of each element of the output, with mean 1; `None` weights all elements equally."""
 
     @staticmethod
     def of(
@@ -180,10 +187,11 @@ class BlockError:
         unrounded: Callable[[Sequence[RoundedWeight]], Sequence[F64]],
         weights: Callable[[RunGroups, Sequence[int]], Sequence[Array] | None] | None = None,
     ) -> "BlockError | None":
-        """Against the float program, or where it is not known against the block with the codes `unrounded`.
+        """Measures against the float program if it is known, and otherwise against the block with the codes
+        `unrounded`.
 
-        Runs stand beside each other in batches where an axis is open for them. `weights` says how much each element of
-        what the block gives counts there, of this shape in each batch. `None` for runs of several shapes.
+        Runs are batched if the block has a batch axis. `weights`, called with the batches and the shape of the output
+        in each batch, returns the weight of each output element. Returns `None` if the runs have different shapes.
         """
         if len({each.shape for each in data.given}) > 1:
             return None
@@ -198,17 +206,17 @@ class BlockError:
 
     @property
     def signal(self) -> float:
-        """The mean square of what is wanted."""
+        """The mean square of the target output."""
         return self._mean(np.square(each, dtype=np.float64) for each in self.wanted)
 
     def of_codes(self, codes: Sequence[F64]) -> float:
-        """The mean squared error in all runs."""
+        """Returns the mean squared error over all runs."""
         found = (self.simulated.result(self.simulated.values(each, codes)) for each in self.given)
         pairs = zip(found, self.wanted, strict=True)
         return self._mean(np.square(one - other, dtype=np.float64) for one, other in pairs)
 
     def gradients(self, codes: Sequence[F64], step: int) -> list[F64]:
-        """Its derivative by the codes, on the batch of a step."""
+        """Returns the derivatives of the error with respect to the codes, on the batch of `step`."""
         at = step % len(self.given)
         values = self.simulated.values(self.given[at], codes)
         off = self.simulated.result(values) - self.wanted[at]

@@ -1,8 +1,7 @@
-"""Sections of a function: what lies between two values through which everything flows.
+"""Sections of a function between cut points: values through which all data flows.
 
-Between such cuts nothing passes by: what is computed from the inputs before a cut reaches what comes behind it through
-the cut alone. A residual block has none inside, as its sum reads what came into it, too; a chain has one behind each
-operation.
+Operations after a cut depend on the inputs only through the cut. A residual block contains no cut, as its addition also
+reads the block's input; a chain of operations has a cut after each.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,22 +13,22 @@ from xdsl.ir import Operation, SSAValue
 
 @dataclass(frozen=True)
 class Section:
-    """The operations from one cut to the next, in order. Constants, and what is made of constants alone, are none."""
+    """The operations from one cut to the next, in order, without constants and operations on constants alone."""
 
     start: SSAValue
     end: SSAValue
     operations: tuple[Operation, ...]
 
     def __add__(self, other: "Section") -> "Section":
-        """This one and the next."""
+        """Joins this section and the next one."""
         return Section(self.start, other.end, (*self.operations, *other.operations))
 
 
 def sections(function: FuncOp) -> Iterator[Section]:
-    """The shortest sections of a `function` of one block, from its first cut to its last, which may be its output.
+    """Yields the shortest sections of a single-block `function`, from its first cut to its last, possibly its output.
 
-    In the order of a program, a value is a cut where it alone is still to be read of all that was computed so far: what
-    comes before it, then, is what it is computed from, and what comes behind it is computed from it.
+    A value is a cut if, at its point in program order, it is the only value computed so far that is still to be read.
+    Then all earlier results that matter later went into it, and everything later is computed from it.
     """
     block = function.body.block
     computed = set[SSAValue]()
@@ -58,15 +57,16 @@ def sections(function: FuncOp) -> Iterator[Section]:
 
 
 def _read(op: Operation) -> set[SSAValue]:
-    """What `op` reads, also in its regions."""
+    """Returns the operands of `op` and of the operations in its regions."""
     return {value for each in op.walk() for value in each.operands}
 
 
 def blocks(function: FuncOp, most: int, layers: Callable[[Sequence[Operation]], int]) -> Iterator[Section]:
-    """Sections of at least two layers and at most `most`, one behind the other.
+    """Yields disjoint sections of at least two and at most `most` layers, in order; `layers` counts the layers of
+    operations.
 
-    A section with several layers, such as a residual block, stands by itself; those of a chain, with one each, are
-    joined. A section without a layer, such as an activation, goes to what comes before it.
+    A section with several layers, such as a residual block, forms a block alone; sections of one layer each (a chain)
+    are joined. A section without a layer, such as an activation, is appended to the block before it.
     """
     held: Section | None = None
     count, is_chain = 0, True

@@ -1,4 +1,4 @@
-"""`nn-equalize`: the channels between two products get factors by which the weights of both are alike."""
+"""`nn-equalize`: rescales the channels between two contractions so that the weight ranges of both match."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,10 +27,11 @@ from qmlir.quantization.outlier_channels import constant_like, exchange, named
 from qmlir.quantization.profiles.statistics import observed
 
 _SWEEPS = 32
-"""Chains of pairs, such as those around a depthwise convolution, need several: each pair changes what others see."""
+"""Sweeps over all pairs. Chains of pairs, as around a depthwise convolution, need several: each pair changes its
+neighbors."""
 
 _ALIKE = 0.01
-"""Factors that differ from 1 by less change nothing."""
+"""Factors that differ from 1 by less than this change nothing."""
 
 Product = ConvOp | FullyConnectedOp | MatMulOp
 
@@ -39,33 +40,33 @@ _POOLS = AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp, MaxPoolOp
 
 @dataclass(frozen=True)
 class _Sides:
-    """How a product with constant weights reads them: where its outputs and its inputs are."""
+    """The layout of the constant weights of a contraction: the axes of its output and input channels."""
 
     place: int
-    """The operand that the weights are."""
+    """The operand index of the weights."""
 
     output: int
-    """The axis of the weights that is the channels of the result."""
+    """The axis of the weights that holds the output channels."""
 
     input: int
     groups: int = 1
-    """Groups of channels, by which the outputs are divided; the inputs are those of one group."""
+    """The number of channel groups; the input axis holds the channels of one group."""
 
     def outputs(self, array: Array) -> F64:
-        """The largest absolute weight of each output channel."""
+        """Returns the largest absolute weight of each output channel."""
         return np.abs(array).max(tuple(axis for axis in range(array.ndim) if axis != self.output))
 
     def inputs(self, array: Array) -> F64:
-        """The largest absolute weight of each input channel."""
+        """Returns the largest absolute weight of each input channel."""
         by_group = np.stack(np.split(np.abs(array), self.groups, self.output))
         return by_group.max(tuple(axis for axis in range(1, by_group.ndim) if axis != self.input + 1)).reshape(-1)
 
     def beside_outputs(self, factors: F64, rank: int) -> F64:
-        """A factor for each output channel, in a shape that broadcasts to the weights."""
+        """Reshapes one factor per output channel so that it broadcasts to the weights."""
         return np.moveaxis(factors.reshape(-1, *(1,) * (rank - 1)), 0, self.output)
 
     def beside_inputs(self, factors: F64, array: Array) -> F64:
-        """A factor for each input channel, likewise."""
+        """Reshapes one factor per input channel so that it broadcasts to the weights."""
         if self.groups == 1:
             return np.moveaxis(factors.reshape(-1, *(1,) * (array.ndim - 1)), 0, self.input)
         outputs = array.shape[0] // self.groups
@@ -74,7 +75,7 @@ class _Sides:
 
 
 def _sides(op: Operation) -> _Sides | None:
-    """How `op` reads constant weights that nothing else reads; `None` where it does not."""
+    """Returns the layout of the constant weights of `op` if nothing else reads them, and otherwise `None`."""
     if isinstance(op, ConvOp):
         found = _Sides(1, 0, 1, op.group_count)
     elif isinstance(op, FullyConnectedOp):
@@ -87,7 +88,7 @@ def _sides(op: Operation) -> _Sides | None:
 
 
 def _is_own(value: SSAValue) -> bool:
-    """Whether a value is a constant of finite f32 that one operation reads: no factor makes infinity like others."""
+    """Returns true for a constant of finite f32 with one reader. (Scaling cannot equalize an infinite weight.)"""
     array = constant_array(value)
     if array is None or not isinstance(value.owner, ConstantOp):
         return False
@@ -96,20 +97,21 @@ def _is_own(value: SSAValue) -> bool:
 
 @dataclass
 class _Pair:
-    """Two products, and what is computed channel by channel in between."""
+    """Two contractions, and the channel-wise operations between them."""
 
     first: Operation
     biases: Sequence[tuple[Operation, int, int]]
-    """Operations between them that add a constant, its place, and the axis of the channels from its end."""
+    """Operations between them that add a constant, its operand index, and the channel axis counted from its end."""
 
     last: Operation
     repeats: int
-    """So many inputs of the last product are one channel of the first one."""
+    """The number of inputs of the last contraction for each channel of the first (more than 1 after a flattening
+    reshape)."""
 
     factors: F64
 
     def largest_bias(self) -> F64:
-        """The absolute bias of each channel."""
+        """Returns the largest absolute bias of each channel."""
         found = np.zeros(len(self.factors))
         for op, place, _ in self.biases:
             found = np.maximum(found, np.abs(_array(op, place)).reshape(-1))
@@ -124,18 +126,19 @@ def _array(op: Operation, place: int) -> Array:
 
 @dataclass(frozen=True)
 class NnEqualize(ModulePass):
-    """Give the channels between two products factors, so that the weights of both products are alike for each channel.
+    """Rescale the channels between two contractions so that both have the same weight range in each channel.
 
-    `relu(s x) = s relu(x)` for `s > 0`: what gives a channel may be divided by a factor that what reads it is
-    multiplied by. With `s = sqrt(r1 / r2)` both have the largest absolute weight `sqrt(r1 r2)`, where it was `r1` in
-    the first product, or its bias if that is larger, and `r2` in the second one (Nagel et al., Data-Free Quantization,
-    ICCV 2019, 4.1). Then one scale for a tensor suits all channels. A depthwise convolution is the second product of
-    one pair and the first one of another: pairs are equalized in turn until nothing changes.
+    `relu(s x) = s relu(x)` for `s > 0`, so the weights that produce a channel may be divided by a factor if the weights
+    that read it are multiplied by it. With `s = sqrt(r1 / r2)`, both have the largest absolute weight `sqrt(r1 r2)`,
+    where `r1` is that of the first contraction (or its bias, if larger) and `r2` that of the second one (Nagel et al.,
+    Data-Free Quantization, ICCV 2019, 4.1). One scale per tensor then suits all channels. A depthwise convolution is
+    the second contraction of one pair and the first one of another, so pairs are equalized in turn until the factors
+    converge.
 
-    Between the products are biases, `nn.relu`, `nn.leaky_relu`, `nn.prelu`, pools of maxima and of means, and a
-    flattening reshape; nothing else reads the values between, and the weights belong to one product. What clips at a
-    number, as ReLU6 does, stays as it is. The pass runs before a profile is recorded: ranges are those of the scaled
-    channels. Values with recorded ranges stay as they are.
+    Between the contractions there may be biases, `nn.relu`, `nn.leaky_relu`, `nn.prelu`, max and average pools, and a
+    flattening reshape. Nothing else may read the values between, and the weights must have one reader. Pairs with an
+    activation that clips at a constant, such as ReLU6, are unchanged. The pass runs before calibration, so ranges are
+    those of the rescaled channels; values with recorded ranges are unchanged.
 
     Before:
 
@@ -172,7 +175,7 @@ class NnEqualize(ModulePass):
 
 
 def equalize(module: ModuleOp) -> int:
-    """Equalize the pairs of all functions of `module`: how many have changed."""
+    """Equalizes the pairs of all functions of `module`, and returns the number of changed pairs."""
     return sum(_equalize(list(_pairs(each))) for each in module.walk() if isinstance(each, FuncOp))
 
 
@@ -184,7 +187,8 @@ def _pairs(function: FuncOp) -> Iterator[_Pair]:
 
 
 def _pair(first: Operation, sides: _Sides) -> _Pair | None:
-    """What reads the channels of `first`, where they stay apart up to it, and nothing else reads them."""
+    """Returns the pair that begins with `first`, if its channels stay separate up to the next contraction and have no
+    other reader."""
     value = first.results[0]
     axis = 1 if isinstance(first, ConvOp) else len(shape_of(value)) - 1
     channels, repeats = shape_of(value)[axis], 1
@@ -211,7 +215,7 @@ def _pair(first: Operation, sides: _Sides) -> _Pair | None:
 
 
 def _is_by_channel(value: SSAValue, channels: int, from_end: int) -> bool:
-    """Whether `value` is a constant with one element for each channel, whose axis is the `from_end`-th last one."""
+    """Returns true if `value` is a constant with one element per channel, along its axis `-from_end`."""
     if not _is_own(value):
         return False
     shape = shape_of(value)
@@ -232,7 +236,8 @@ def _flattens(op: ReshapeOp, axis: int) -> bool:
 
 
 def _equalize(pairs: Sequence[_Pair]) -> int:
-    """Find the factors of all pairs, and put them into weights and biases: how many have changed."""
+    """Computes the factors of all pairs, applies them to weights and biases, and returns the number of changed
+    pairs."""
     sides: Mapping[Operation, _Sides | None] = {op: _sides(op) for pair in pairs for op in (pair.first, pair.last)}
     arrays = {op: _array(op, own.place).astype(np.float64) for op, own in sides.items() if own is not None}
     for _ in range(_SWEEPS):
@@ -262,7 +267,7 @@ def _equalize(pairs: Sequence[_Pair]) -> int:
 
 
 def _scale(pair: _Pair) -> None:
-    """Put the factors of a pair into its weights and biases."""
+    """Applies the factors of a pair to its weights and biases."""
     first, last = _sides(pair.first), _sides(pair.last)
     assert first is not None
     assert last is not None

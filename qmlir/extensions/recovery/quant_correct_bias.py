@@ -1,4 +1,4 @@
-"""`quant-correct-bias`: a bias makes up for the mean error of its layer's products."""
+"""`quant-correct-bias`: corrects biases by the mean error of their layer's output."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ from qmlir.ir.passes import MEANING, Preservation, count
 
 @dataclass(frozen=True)
 class Means:
-    """The sums of rows, `[groups, terms]`, and how many they are."""
+    """Sums over rows, `[groups, terms]`, and the number of rows."""
 
     total: Array
     exact: Array
-    """Those of the float program."""
+    """The sums over the same rows in the float program."""
 
     count: int
 
     @classmethod
     def of(cls, rows: Array, exact: Array) -> "Means":
-        """Those of `[groups, rows, terms]`."""
+        """Sums `rows` and `exact`, both `[groups, rows, terms]`."""
         total = rows.sum(1, dtype=np.float64)
         return cls(total, total if exact is rows else exact.sum(1, dtype=np.float64), rows.shape[1])
 
@@ -36,20 +36,20 @@ class Means:
 
     @property
     def mean(self) -> Array:
-        """The mean row."""
+        """The mean row of the quantized program."""
         return self.total / self.count
 
     @property
     def exact_mean(self) -> Array:
-        """That of the float program."""
+        """The mean row of the float program."""
         return self.exact / self.count
 
 
 def correct_bias(weight: RoundedWeight, mean: Array, exact: Array) -> list[Operation]:
-    """Let the bias beside `weight` make up for the mean error of its products: the constant that this changes.
+    """Corrects the bias of `weight` by the mean error of its products, and returns the changed constants.
 
-    `mean` is the mean row `[groups, terms]` of the quantized program, `exact` that of the float one. The bias becomes
-    what it was at first, less this error: earlier corrections make no difference.
+    `mean` is the mean row `[groups, terms]` of the quantized program, `exact` that of the float one. The error is
+    subtracted from the original bias, so earlier corrections make no difference.
     """
     bias = weight.bias
     if bias is None:
@@ -65,7 +65,7 @@ def correct_bias(weight: RoundedWeight, mean: Array, exact: Array) -> list[Opera
 
 
 def settled_bias(weight: RoundedWeight, seen: Means, gained: Callable[[LayerGain], None] | None) -> Sequence[Operation]:
-    """Correct the bias beside `weight`, and tell `gained` of it, where it changes: the constants that do."""
+    """Corrects the bias of `weight`, reports a change to `gained`, and returns the changed constants."""
     changed = correct_bias(weight, seen.mean, seen.exact_mean)
     if changed and gained is not None:
         gained(LayerGain(QuantCorrectBias.name, nodes_of(weight)))
@@ -74,17 +74,18 @@ def settled_bias(weight: RoundedWeight, seen: Means, gained: Callable[[LayerGain
 
 @dataclass(frozen=True)
 class QuantCorrectBias(RepairsWeights[Means]):
-    """Take from each bias the mean error that the rounding of its layer's weights makes: `E[(W~ - W) x]`.
+    """Subtract from each bias the mean error caused by rounding its layer's weights: `E[(W~ - W) x]`.
 
-    `x` is what the samples in `data` give in the quantized program, behind layers that are corrected already (Nagel et
-    al., Data-Free Quantization, ICCV 2019, 4.2; here the mean is measured). A layer without a bias stays as it is.
+    `x` is the layer input in the quantized program for the samples in `data`, with the earlier layers corrected already
+    (Nagel et al., Data-Free Quantization, ICCV 2019, 4.2; here the mean is measured). A layer without a bias is
+    unchanged.
 
-    A caller that has the float program gives it as `floats`. Then it is `E[W~ x~] - E[W x]`: the bias makes up for what
-    rounding has shifted in the data, too.
+    If the caller passes the float program as `floats`, the error is `E[W~ x~] - E[W x]`: the bias then also compensates
+    for the shift that rounding causes in the layer input.
 
-    The biases are constants of floats (`quant-assign-types{float_constants}`), and keep beside them what they were.
-    Where a pass before, such as `quant-gptq`, has settled all of them by the same samples, nothing is run again. In
-    this example 0.75 is rounded to 1, and the mean of its column is 0.5.
+    Biases must still be float constants (`quant-assign-types{float_constants}`); they keep their original values in
+    `quant.unrounded`. If a previous pass, such as `quant-gptq`, has settled all of them with the same samples, the
+    samples are not run again. In the example, 0.75 is rounded to 1, and the mean of its input column is 0.5.
 
     Before (run with `data="tests/filecheck/extensions/recovery/Inputs/alike.npy"`):
 
@@ -129,21 +130,21 @@ class QuantCorrectBias(RepairsWeights[Means]):
     preserves: ClassVar[Preservation] = MEANING
 
     def see(self, rows: Array, exact: Array) -> Means:
-        """The sums of rows."""
+        """Sums the rows."""
         return Means.of(rows, exact)
 
     def add(self, one: Means, other: Means) -> Means:
-        """The sums of both."""
+        """Adds the sums of both."""
         return one + other
 
     def weights(self, function: FuncOp) -> list[RoundedWeight]:
-        """Those that it may change; none where the pass before has settled all of their biases."""
+        """Returns the weights that the pass may change; none if the previous pass has settled all their biases."""
         found, settled = super().weights(function), self.biases or set[Operation]()
         is_left = any(bias.op not in settled for each in found if (bias := each.bias) is not None)
         return found if is_left else []
 
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
-        """Correct the biases beside `weights`."""
+        """Corrects the biases of `weights`."""
         self.in_turn(module, weights, runs, self._settle)
 
     def _settle(self, weight: RoundedWeight, seen: Means) -> Sequence[Operation]:

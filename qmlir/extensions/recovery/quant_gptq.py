@@ -1,4 +1,4 @@
-"""`quant-gptq`: codes of weights that make up for each other's errors."""
+"""`quant-gptq`: chooses quantized weights that compensate for each other's errors."""
 
 from abc import ABC
 from collections.abc import Iterator, Sequence
@@ -26,31 +26,31 @@ from qmlir.extensions.recovery.weight_rounding import (
 from qmlir.ir.passes import MEANING, Preservation, count
 
 _ROWS = 256
-"""Rows of a matrix that are changed at a time, where it is too large to be made twice."""
+"""Rows of a matrix that are changed at a time, as the matrix may be too large to be copied."""
 
 
 @dataclass(frozen=True)
 class _AboutMean:
-    """Rows `[groups, rows, terms]` less a row near their mean: products of what is left lose nothing in f32.
+    """Rows `[groups, rows, terms]` minus a row near their mean, so that their products are accurate in f32.
 
-    Of values that lie about a mean a thousand times as large, those of the rows themselves would round by more than
-    what is left when they are centred.
+    If the mean is a thousand times larger than the deviations from it, products of the rows themselves would have
+    rounding errors larger than the centered second moments.
     """
 
     off: Array
     centre: npt.NDArray[np.float64]
     rest: npt.NDArray[np.float64]
-    """The sum of `off`, which is not quite 0."""
+    """The sum of `off`, which is not exactly 0."""
 
     @staticmethod
     def of(rows: Array) -> "_AboutMean":
-        """The rows."""
+        """Subtracts from `rows` their mean, rounded to their type."""
         centre = rows.mean(1, dtype=np.float64).astype(rows.dtype)
         off = rows - centre[:, None]
         return _AboutMean(off, centre.astype(np.float64), off.sum(1, dtype=np.float64))
 
     def products(self, other: "_AboutMean") -> npt.NDArray[np.float64]:
-        """The sum of `x y^T` over the rows `x` of this and `y` of the other, `[groups, terms, terms]`."""
+        """Returns the sum of `x y^T` over the rows `x` of this and `y` of the other, `[groups, terms, terms]`."""
         found = (self.off.swapaxes(1, 2) @ other.off).astype(np.float64)
         count = self.off.shape[1]
         left = np.stack((self.rest + count * self.centre, self.centre), 2)
@@ -65,19 +65,19 @@ class _AboutMean:
 
 @dataclass(frozen=True)
 class SecondMoments:
-    """Sums over rows, and how many they are."""
+    """Sums of products over rows, and the number of rows."""
 
     total: Array
-    """That of `x~ x~^T`, `[groups, terms, terms]`."""
+    """The sum of `x~ x~^T`, `[groups, terms, terms]`."""
 
     cross: Array
-    """That of `x x~^T`, with the rows `x` of the float program."""
+    """The sum of `x x~^T`, with the rows `x` of the float program."""
 
     means: Means
 
     @classmethod
     def of(cls, rows: Array, exact: Array) -> "SecondMoments":
-        """Those of `[groups, rows, terms]`."""
+        """Sums the products of `rows` and of `exact`, both `[groups, rows, terms]`."""
         about = _AboutMean.of(rows)
         known = about if exact is rows else _AboutMean.of(exact)
         total = about.products(about)
@@ -91,16 +91,16 @@ class SecondMoments:
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return self.means.count
 
     @staticmethod
     def rows_at_once(terms: int) -> int:
-        """As many of f32 as take the memory of the matrix of f64 that is kept of them."""
+        """Returns the number of f32 rows that take as much memory as their f64 second moments."""
         return 2 * terms
 
     def of_group(self, group: int, *, is_centred: bool) -> tuple[Array, Array]:
-        """The means of `x~ x~^T` and `x x~^T`, less the products of the means where they are centred."""
+        """Returns the means of `x~ x~^T` and `x x~^T` of a group, minus the products of the means if `is_centred`."""
         own, cross = self.total[group] / self.count, self.cross[group] / self.count
         if is_centred:
             mean, exact = (each[group] / self.means.count for each in (self.means.total, self.means.exact))
@@ -113,20 +113,23 @@ class SecondMoments:
 
 @dataclass(frozen=True)
 class Aim:
-    """The floats that the codes of a group of channels are to be near, `[channels, terms]`, and what says how near."""
+    """The floats that the codes of a group of channels approximate, `[channels, terms]`, and the weighting of their
+    errors."""
 
     wanted: npt.NDArray[np.float64]
     moments: Array
-    """The second moments of what they are multiplied by, `[terms, terms]`: centred where a bias stands beside the
-    weights, as it makes up for the means."""
+    """The second moments of the layer input, `[terms, terms]`: centered if the layer has a bias, which compensates for
+    the means."""
 
     factors: DampedFactors
-    """Those of the moments."""
+    """The factors of the moments."""
 
 
 def aims(weight: RoundedWeight, seen: SecondMoments, *, damping: float, share: float) -> Iterator[Aim]:
-    """What codes of each group of channels of `weight` are to be near; `damping` is that of `DampedFactors`, `share`
-    that of `compensated`."""
+    """Yields the target of the codes for each group of channels of `weight`.
+
+    `damping` is passed to `DampedFactors`, `share` to `compensated`.
+    """
     unrounded = weight.rows.of_weights(weight.unrounded).astype(np.float64)
     for place, each in enumerate(unrounded):
         own, cross = seen.of_group(place, is_centred=weight.bias is not None)
@@ -136,38 +139,38 @@ def aims(weight: RoundedWeight, seen: SecondMoments, *, damping: float, share: f
 
 @dataclass(frozen=True)
 class SeesMoments(RepairsWeights[SecondMoments], ABC):
-    """A pass that settles weights by the second moments of what they are multiplied by."""
+    """A pass that settles weights by the second moments of their layer's input."""
 
     def see(self, rows: Array, exact: Array) -> SecondMoments:
-        """The sums over rows."""
+        """Sums the products of the rows."""
         return SecondMoments.of(rows, exact)
 
     def rows_at_once(self, terms: int) -> int:
-        """As many as second moments are worth."""
+        """Returns the number of rows for which computing second moments pays."""
         return SecondMoments.rows_at_once(terms)
 
     def add(self, one: SecondMoments, other: SecondMoments) -> SecondMoments:
-        """The sums over both."""
+        """Adds the sums of both."""
         return one + other
 
 
 @dataclass(frozen=True)
 class QuantGptq(SeesMoments):
-    """Round weights so that the errors of a layer's products are small, not those of each weight (GPTQ).
+    """Round weights so that the error of a layer's products is small, rather than that of each weight (GPTQ).
 
-    One term of the sums after the other is rounded, and those to come make up for its error in what the samples in
-    `data` multiply the weights by (Frantar et al., ICLR 2023); then each code is chosen anew beside the others, for
-    `sweeps` times (coordinate descent, which makes no error larger). `damping` is the share of their mean that is added
-    to the second moments of the data. Layers are settled in the order of the program, each behind those that are
-    settled; the data is that of the quantized program. Only weights of at most `bits` bits are changed.
+    One reduction term is rounded after the other, and the later terms compensate for its error on the layer inputs of
+    the samples in `data` (Frantar et al., ICLR 2023). Then `sweeps` passes of coordinate descent, which never increase
+    the error, choose each code again given the others. `damping` is added to the diagonal of the second moments, as a
+    fraction of its mean. Layers are settled in program order, each with its input in the quantized program behind
+    settled layers. Only weights of at most `bits` bits are changed.
 
-    Where a bias stands beside the weights, it makes up for the mean of the error at once (`quant-correct-bias`), also
-    where the codes stay, and the codes for what is left. A caller that has the float program gives it as `floats`: then
-    the products come nearer to those of the float program with its own data, `floats_share` of the way (GPTAQ, Li et
+    If a layer has a bias, the bias compensates for the mean of the error (as in `quant-correct-bias`, even if no code
+    changes), and the codes only for the rest. If the caller passes the float program as `floats`, the targets move from
+    the products with quantized inputs towards those of the float program, by the fraction `floats_share` (GPTAQ, Li et
     al., ICML 2025).
 
-    The weights are constants of floats (`quant-assign-types{float_constants}`). They become the floats of their codes,
-    and keep beside them what they were. In this example both columns of the data are alike, so that one weight is
+    Weights must still be float constants (`quant-assign-types{float_constants}`). They become their dequantized codes,
+    and keep their original values in `quant.unrounded`. In the example both input columns are equal, so one weight is
     rounded down and the other one up.
 
     Before (run with `data="tests/filecheck/extensions/recovery/Inputs/alike.npy"`):
@@ -213,7 +216,7 @@ class QuantGptq(SeesMoments):
     floats_share: float = FLOATS_SHARE
 
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
-        """Choose the codes of `weights`."""
+        """Chooses the codes of `weights`."""
         narrow = [each for each in weights if each.element.bits <= self.bits]
         self.in_turn(module, narrow, runs, self._settle)
         self.settled_biases(narrow)

@@ -1,4 +1,4 @@
-"""`quant-restore-weights`: weights and biases are again what they were before passes repaired them."""
+"""`quant-restore-weights`: restores the weights and biases from before repairs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ from qmlir.specialization.inputs import function_of
 
 @dataclass(frozen=True)
 class QuantRestoreWeights(ModulePass):
-    """Undo repairs: give constants of floats, which were rounded to chosen codes, the floats that they had.
+    """Undo repairs: restore the original floats of constants that were rounded to chosen codes.
 
-    All of them, or the weights and biases of `layers`, globs of names of layers. It runs before the constants are
-    stored; then their casts give the nearest codes.
+    All of them, or only the weights and biases of `layers`, globs of layer names. The pass runs before the constants
+    are stored in integers; their casts then yield the nearest codes.
 
     Before:
 
@@ -62,7 +62,7 @@ class QuantRestoreWeights(ModulePass):
             known = constant.attributes.get(UNROUNDED)
             if known is None:
                 continue
-            if not is_signed(constant.result):  # signs keep beside them what they were
+            if not is_signed(constant.result):  # signs keep their original values
                 del constant.attributes[UNROUNDED]
             constant.properties["value"] = known
             count("constants")

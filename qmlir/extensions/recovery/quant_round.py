@@ -1,4 +1,4 @@
-"""`quant-round`: codes of weights that are learned from the error of what the layer gives, behind its activation."""
+"""`quant-round`: learns the rounding of weights from the error of their layer's output, after its activation."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -41,21 +41,22 @@ from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.specialization.inputs import function_of
 
 _MOST = 1 << 14
-"""Rows that are kept of a layer's data at most. Measured on a ResNet-8 with 4-bit weights and 96 images: 4,096 rows are
-learned by heart, 25.4 dB, where 32,768 give 25.9 dB."""
+"""Rows kept of a layer's input, at most. Measured on a ResNet-8 with 4-bit weights and 96 images: 4,096 rows overfit
+(25.4 dB), 32,768 reach 25.9 dB."""
 
 _MULTIPLY_ADDS = 2e12
-"""Those of all steps of a layer, some minutes of one core: large layers have fewer steps."""
+"""The multiply-adds of all steps of a layer, a few minutes on one core: large layers take fewer steps."""
 
 _FEWEST = 100
-"""With fewer steps nothing is learned: such layers stay as they are."""
+"""The least number of steps: a layer that would get fewer is unchanged."""
 
 _TOWARDS = 0.3
-"""Where a code of a block begins, of the way from what it is to its float, one step at most. Codes that make up for
-others are not always next to their floats: so each may go from what it is to the next one on that side."""
+"""Where each code of a block starts: this fraction of the way from its current value to its float, at most one step.
+Codes that compensate for others are not always neighbors of their floats, so each may move from its current value to
+the next code towards its float."""
 
 _LEAST = 1e-6
-"""The share of the error that is a gain: sums of other order differ by less."""
+"""The least relative reduction of the error that counts: summing in another order changes it by less."""
 
 
 def _of_clip(op: Operation) -> PiecewiseLinear:
@@ -72,7 +73,10 @@ _ACTIVATIONS: Mapping[type[Operation], Callable[[Operation], PiecewiseLinear]] =
 
 
 def activation_behind(weight: RoundedWeight) -> PiecewiseLinear | None:
-    """What a layer's sums go through next, behind its bias; `None` where it is not one of those known, or several."""
+    """Returns the activation that alone reads the output of a layer, after its bias.
+
+    Returns `None` if there is no such activation of a known kind, or the weights have several readers.
+    """
     if len(weight.readers) > 1:
         return None
     users = [use.operation for use in weight.readers[0][0].results[0].uses]
@@ -84,7 +88,7 @@ def activation_behind(weight: RoundedWeight) -> PiecewiseLinear | None:
 
 @dataclass(frozen=True)
 class EvenRows:
-    """Rows at equal distances, at most `_MOST`, of the quantized and of the float program; and the moments of all."""
+    """At most `_MOST` equally spaced rows of the quantized and of the float program, and the moments of all rows."""
 
     moments: SecondMoments
     pieces: tuple[tuple[Array, Array], ...]
@@ -96,7 +100,7 @@ class EvenRows:
         return EvenRows(self.moments + other.moments, pieces, distance).limited()
 
     def limited(self) -> "EvenRows":
-        """At most `_MOST` of them."""
+        """Returns these with rows dropped until at most `_MOST` are left."""
         distance = self.distance
         while sum(-(-rows.shape[1] * self.distance // distance) for rows, _ in self.pieces) > _MOST:
             distance *= 2
@@ -109,36 +113,37 @@ class EvenRows:
         return tuple((rows[:, ::stride].copy(), exact[:, ::stride].copy()) for rows, exact in self.pieces)
 
     def joined(self) -> tuple[Array, Array]:
-        """The rows, `[groups, rows, terms]`, and those of the float program."""
+        """Returns the rows, `[groups, rows, terms]`, and those of the float program."""
         rows, exact = zip(*self.pieces, strict=True)
         return np.concatenate(rows, 1), np.concatenate(exact, 1)
 
 
 @dataclass(frozen=True)
 class QuantRound(RepairsWeights[EvenRows]):
-    """Learn whether each weight is rounded up or down from the error of what its layer gives (AdaRound).
+    """Learn from the error of a layer's output whether to round each weight up or down (AdaRound).
 
-    The error is that behind the activation, where `nn.relu`, `nn.leaky_relu` or `nn.clip` alone reads the layer: what
-    the activation cuts off may be wrong. Elsewhere it is that of the sums. It goes down a gradient in `steps` steps, on
-    what the samples in `data` multiply the weights by in the quantized program, behind layers that are settled (Nagel
-    et al., Up or Down?, ICML 2020). Then single codes are chosen anew beside the others, and for each channel the codes
-    that it had stay where they have the smaller error: so the pass runs after `quant-gptq`, whose other options it
-    shares. Nothing is drawn by chance but the signs of `weighted`. Layers that are too large for 100 steps in minutes
-    stay as they are.
+    If an `nn.relu`, `nn.leaky_relu` or `nn.clip` alone reads the layer, the error is measured after it, so values that
+    the activation clips may be wrong; otherwise it is the error of the accumulator. `steps` steps of gradient descent
+    minimize it on the layer's inputs in the quantized program for the samples in `data`, with the earlier layers
+    settled (Nagel et al., Up or Down?, ICML 2020). Then coordinate descent chooses each code again given the others. A
+    channel keeps its previous codes if these have the smaller error, so the pass runs after `quant-gptq`, whose other
+    options it shares. Everything except the signs of `weighted` is deterministic. Layers too large for 100 steps within
+    minutes are unchanged.
 
-    With `blocks`, the codes of all layers of a block are learned together, from the error of what the block gives
-    against the float program (Li et al., BRECQ, ICLR 2021): a layer may then make up for another one. A block is what
-    lies between two values through which everything flows, with two layers or more and at most `blocks`: a residual
-    block, or some layers of a chain. What it computes inside is rounded as it will be, and passes gradients on. Each
-    code may go one step from what it is, towards its float, and a block keeps those that it had where they have the
-    smaller error; layers in no block stay as they are. So this runs after `quant-round` without `blocks`.
+    With `blocks`, the codes of all layers of a block are learned together from the error of the block's output against
+    the float program (Li et al., BRECQ, ICLR 2021), so that one layer may compensate for another. A block lies between
+    two values through which all data flows and has at least two and at most `blocks` layers: a residual block, or some
+    layers of a chain. Values inside it are rounded as in the final program, and pass gradients through. Each code may
+    move one step towards its float. A block keeps its previous codes if these have the smaller error; layers outside
+    blocks are unchanged. So this runs after `quant-round` without `blocks`.
 
-    With `weighted`, each element of what a block gives counts in its error by the squared gradient of the error of the
-    outputs, each relative to its mean square, in the float program (equation 10 there; here the mean over the outputs'
-    elements by random signs, from a fixed seed). The weights are 1 in the mean. The caller has the float program.
+    With `weighted`, each element of a block's output is weighted by the squared gradient of the output error of the
+    model, in the float program, each output relative to its mean square (equation 10 there; here the mean over the
+    outputs' elements is estimated with random signs from a fixed seed). The weights have a mean of 1. This requires a
+    caller that passes the float program.
 
-    The weights are constants of floats (`quant-assign-types{float_constants}`). They become the floats of their codes,
-    and keep beside them what they were.
+    Weights must still be float constants (`quant-assign-types{float_constants}`). They become their dequantized codes,
+    and keep their original values in `quant.unrounded`.
 
     Before (run with `data="tests/filecheck/extensions/recovery/Inputs/alike.npy"`):
 
@@ -188,19 +193,19 @@ class QuantRound(RepairsWeights[EvenRows]):
     floats_share: float = FLOATS_SHARE
 
     def see(self, rows: Array, exact: Array) -> EvenRows:
-        """Some of the rows, and the moments of all."""
+        """Keeps some of the rows, and the moments of all."""
         return EvenRows(SecondMoments.of(rows, exact), ((rows, exact),)).limited()
 
     def rows_at_once(self, terms: int) -> int:
-        """As many as second moments are worth."""
+        """Returns the number of rows for which computing second moments pays."""
         return SecondMoments.rows_at_once(terms)
 
     def add(self, one: EvenRows, other: EvenRows) -> EvenRows:
-        """Some of both."""
+        """Merges both, with rows dropped if there are more than `_MOST`."""
         return one + other
 
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
-        """Choose the codes of `weights`."""
+        """Chooses the codes of `weights`."""
         if self.blocks < 0:
             function = function_of(module, self.function)
             raise op_error(function, f"blocks must be >= 0 (0 rounds layer by layer), but got {self.blocks}")
@@ -218,7 +223,7 @@ class QuantRound(RepairsWeights[EvenRows]):
             self.settled_biases(narrow)
 
     def _blocks(self, module: ModuleOp, weights: Sequence[RoundedWeight]) -> list[WeightBlock]:
-        """The blocks of the function whose weights are settled together; those that several layers read are not."""
+        """Returns the blocks whose weights are settled together; weights with several readers belong to none."""
         single = {each.readers[0][0]: each for each in weights if len(each.readers) == 1}
 
         def layers(operations: Sequence[Operation]) -> list[RoundedWeight]:
@@ -273,7 +278,7 @@ class QuantRound(RepairsWeights[EvenRows]):
         groups: RunGroups,
         shape: Sequence[int],
     ) -> Sequence[Array] | None:
-        """How much each element of what the block gives counts, batch by batch; nothing where that is not known."""
+        """Returns the weight of each element of the block's output, batch by batch; `None` if it cannot be computed."""
         assert self.floats is not None
         assert data.exactly is not None
         value, arguments = data.exactly, function_of(self.floats, self.function).body.block.args
@@ -326,7 +331,10 @@ class QuantRound(RepairsWeights[EvenRows]):
         return [weight.op, *correct_bias(weight, seen.moments.means.mean, seen.moments.means.exact_mean)]
 
     def _by_rows(self, weight: RoundedWeight, seen: EvenRows, activation: PiecewiseLinear) -> ByRows:
-        """The error behind the activation. The bias makes up for the mean of the error before it, for all codes."""
+        """Returns the error after the activation.
+
+        The bias compensates for the mean of the error before the activation, whatever the codes are.
+        """
         rows, exact = seen.joined()
         unrounded, bias = weight.rows.of_weights(weight.unrounded).astype(np.float64), weight.bias
         weights = unrounded.astype(np.float32).swapaxes(1, 2)
@@ -343,23 +351,23 @@ class QuantRound(RepairsWeights[EvenRows]):
 
 
 def _left(block: WeightBlock, why: str) -> Sequence[Operation]:
-    """Nothing is changed: say so."""
+    """Changes nothing and reports why."""
     emit_remark(block.weights[0].readers[0][0], f"weights of its block are not rounded together: {why}")
     return ()
 
 
 def _unweighted(block: WeightBlock, why: str) -> None:
-    """All elements of what the block gives count alike: say so."""
+    """Weights all elements of the block's output equally and reports why."""
     emit_remark(block.weights[0].readers[0][0], f"errors of its block are not weighted: {why}")
 
 
 def _unrounded(weights: Sequence[RoundedWeight]) -> list[F64]:
-    """Their floats in steps of the codes."""
+    """Returns the original weights, in quantization steps of the codes."""
     grids = (stacked(each.grid()) for each in weights)
     return [each.rows.of_weights(each.unrounded) / grid.steps for each, grid in zip(weights, grids, strict=True)]
 
 
 def stacked(grids: Sequence[CodeGrid]) -> CodeGrid:
-    """The grids of all groups as one, `[groups, channels, terms]`."""
+    """Joins the grids of all groups into one, `[groups, channels, terms]`."""
     parts = zip(*((one.steps, one.low, one.high) for one in grids), strict=True)
     return CodeGrid(*map(np.stack, parts), is_signed=grids[0].is_signed)

@@ -1,4 +1,4 @@
-"""`quant-search-scales`: scales of weights by the error of their products."""
+"""`quant-search-scales`: chooses weight scales by the error of their layer's products."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from qmlir.ir.provenance import origins_of
 from qmlir.specialization.inputs import function_of
 
 SHARES = np.arange(40, 15, -1) / 40
-"""The shares of a scale that are tried: with 4 bits or more no layer that was measured is best below .4."""
+"""The factors of a scale that are tried: with 4 bits or more, no measured layer is best below 0.4."""
 
 
 def best_scales(
@@ -33,10 +33,10 @@ def best_scales(
     shares: Array,
     factors: Sequence[DampedFactors] | None = None,
 ) -> Array:
-    """The scales of `weight` times the shares that give the smallest errors of the nearest codes, or those of GPTQ.
+    """Returns the scales of `weight` times the factors among `shares` that minimize the error of the products.
 
-    Scales that are powers of two stay such: they get shares that are. `grids` and `moments` are those of each group;
-    with `factors` of the moments codes are those of GPTQ.
+    The codes are the nearest ones, or those of GPTQ if `factors` of the moments are given. Scales that are powers of
+    two stay powers of two. `grids`, `moments` and `factors` have one element per group.
     """
     given, shape = weight.element.scales, weight.array.shape
     places = np.arange(given.size).reshape(given.shape)
@@ -54,17 +54,17 @@ def best_scales(
 
 @dataclass(frozen=True)
 class QuantSearchScales(SeesMoments):
-    """Give weights scales with a small error of their layer's products: the largest weights may be clipped.
+    """Choose weight scales that minimize the error of the layer's products, clipping the largest weights if useful.
 
-    For each scale, of a tensor, a channel or a block, shares of it from 1 down to 0.4 are tried with the nearest codes,
-    on what the samples in `data` multiply the weights by; of powers of two the next one. Sums and biases follow. A
-    scale that several weights share stays. Only weights of at most `bits` bits are changed.
+    For each scale (of a tensor, a channel or a block), factors from 1 down to 0.4 are tried with the nearest codes, on
+    the layer inputs of the samples in `data`; a power of two may be halved. The types of sums and biases follow. A
+    scale that several weights share is unchanged. Only weights of at most `bits` bits are changed.
 
-    With `compensating`, codes are those of `quant-gptq`, which runs next: each choice of a scale is judged by codes
-    that make up for each other, and where a bias stands beside the weights without the means, for which it makes up.
-    The data is that of the float program, where the caller has it: with few bits the layers before a layer give it
-    little of what it will read once they are repaired. Scales of blocks stay: what is left of the error of a block is
-    not its own.
+    With `compensating`, scales are evaluated with the codes of `quant-gptq`, which runs next and lets codes compensate
+    for each other; if the layer has a bias, which compensates for the means, moments are centered. The layer input is
+    then that of the float program, if the caller passes it: with few bits, the unrepaired layers before a layer produce
+    an input unlike the one it reads after they are repaired. Block-wise scales are unchanged, as the remaining error of
+    a block is not its own.
 
     Before (run with `data="tests/filecheck/extensions/recovery/Inputs/alike.npy"`):
 
@@ -106,7 +106,7 @@ class QuantSearchScales(SeesMoments):
     compensating: bool = False
 
     def weights(self, function: FuncOp) -> list[RoundedWeight]:
-        """Those that have scales which are theirs alone, of no blocks where codes make up for those of other blocks."""
+        """Returns the weights whose scales are not shared; with `compensating`, none with block-wise scales."""
         alone = {value for value, members in scale_groups(function).items() if len(members) == 1}
         return [
             each
@@ -117,7 +117,7 @@ class QuantSearchScales(SeesMoments):
         ]
 
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
-        """Choose the scales of `weights`."""
+        """Chooses the scales of `weights`."""
         found: dict[SSAValue, Array] = {}
         for weight, seen in self._seen_alone(module, weights, runs):
             is_centred = self.compensating and weight.bias is not None
@@ -132,7 +132,7 @@ class QuantSearchScales(SeesMoments):
     def _seen_alone(
         self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]
     ) -> Iterator[tuple[RoundedWeight, SecondMoments]]:
-        """Each of `weights` with the moments of its data, in the float program where that is to be had."""
+        """Yields each of `weights` with the moments of its layer input, in the float program if available."""
         left = list(weights)
         if self.compensating and self.floats is not None:
             floats = FloatData(self.floats, self.function, runs)

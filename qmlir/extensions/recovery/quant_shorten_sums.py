@@ -1,4 +1,4 @@
-"""`quant-shorten-sums`: codes of weights whose products by bytes are added in 16 bits and never saturate."""
+"""`quant-shorten-sums`: chooses quantized weights whose byte products never saturate 16-bit sums."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,25 +23,26 @@ from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.specialization.inputs import function_of
 
 _SHARES = np.array([1.0, 1.125, 1.25, 1.375, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0])
-"""The shares of a scale that are tried: with 2 for a step every code fits."""
+"""The factors of a scale that are tried: with a factor of 2 per step, all codes fit."""
 
 
 @dataclass(frozen=True)
 class QuantShortenSums(SeesMoments):
-    """Round weights so that 16 bits hold the sums of `steps` pairs of products by bytes: 1, 2 or 4.
+    """Round weights so that sums of `steps` pairs of byte products (1, 2 or 4) fit 16 bits.
 
-    Processors without dot products of bytes (AVX2 without VNNI) multiply bytes and add neighbours in 16 bits, and would
-    saturate. They never do if in each sum the positive weights add up to at most 128, and the negative ones to at least
-    -128: then loops take them that are faster than exact ones for any weights (`u8s8_short`), and more so with more
-    steps. Where rounding breaks that, codes become the nearest ones that fit; a channel whose error is smaller with
-    larger scales gets these, unless it shares them. With samples in `data` the errors are those of the products, as
-    `quant-gptq` has them, otherwise those of the weights.
+    CPUs without byte dot products (AVX2 without VNNI) multiply bytes and add neighbors in 16 bits, with saturation. The
+    sums never saturate if the positive weights of each add up to at most 128, and the negative ones to at least -128.
+    Then loops apply that are faster than those for arbitrary weights (`u8s8_short`), and faster still with more steps.
+    If rounded weights violate this, they become the nearest codes that fit; a channel with unshared scales whose error
+    is smaller with larger scales gets those. With samples in `data`, the errors are those of the products, as in
+    `quant-gptq`; otherwise those of the weights.
 
-    Weights of 8 bits or fewer by data of 8 bits are changed. Depthwise convolutions stay, and those by windows of 3
-    with stride 1, which Winograd's algorithms compute in other integers, unless `windows` says so.
+    Weights of at most 8 bits with 8-bit data are changed. Depthwise convolutions are unchanged, and so are stride-1
+    convolutions with 3-wide windows, for which Winograd's algorithms compute with other integers, unless `windows` is
+    set.
 
-    The weights are constants of floats (`quant-assign-types{float_constants}`), and keep beside them what they were. In
-    this example 66 and 64 are 2 too much.
+    Weights must still be float constants (`quant-assign-types{float_constants}`); they keep their original values in
+    `quant.unrounded`. In the example, 66 and 64 exceed the limit by 2.
 
     Before:
 
@@ -92,14 +93,17 @@ class QuantShortenSums(SeesMoments):
             self._settle(weight, _alike(weight), given[weight.op])
 
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
-        """Choose the scales and the codes of those of `weights` that may be short."""
+        """Chooses the scales and the codes of those of `weights` that can use 16-bit sums."""
         seen = self.seen(module, weights, runs)
         given = self._scale(module, [(weight, _damped(each)) for weight, each in seen])
         short = [each for each in self.weights(function_of(module, self.function)) if each.op in given]
         self.in_turn(module, short, runs, lambda weight, each: self._settle(weight, _damped(each), given[weight.op]))
 
     def weights(self, function: FuncOp) -> list[RoundedWeight]:
-        """Those that may be short, and are not so whatever their codes are. No repair, it asks no recipe."""
+        """Returns the weights that can use 16-bit sums but do not always fit them.
+
+        The pass is no repair, so the recipe cannot exclude weights.
+        """
         return [
             each
             for each in rounded_weights(function)
@@ -107,20 +111,22 @@ class QuantShortenSums(SeesMoments):
         ]
 
     def _always_fit(self, weight: RoundedWeight) -> bool:
-        """Whether no codes of its type are too large: those of 4 bits and fewer have loops of their own."""
+        """Returns true if all codes of the type fit: weights of at most 4 bits have their own loops."""
         largest = max(max(float(-grid.low.min()), float(grid.high.max())) for grid in weight.grid())
         return largest * 2 * self.steps <= REACH
 
     def _grids(self, weight: RoundedWeight) -> list[ShortGrid]:
-        """The codes of each group of channels, those of a sum together."""
+        """Returns the allowed codes of each group of channels, limited by the sums."""
         sums = sums_of_terms(weight.readers[0][0], self.steps)
         return [ShortGrid(grid.steps, grid.low, grid.high, sums, REACH) for grid in weight.grid()]
 
     def _scale(
         self, module: ModuleOp, weights: Sequence[tuple[RoundedWeight, Sequence[Array]]]
     ) -> Mapping[Operation, Sequence[CodeGrid]]:
-        """Give weights the scales of the smallest errors, where they have some that are theirs alone; the codes that
-        each could have before."""
+        """Gives weights with unshared scales those with the smallest errors.
+
+        Returns the codes that each weight was allowed before.
+        """
         function = function_of(module, self.function)
         alone = {value for value, members in scale_groups(function).items() if len(members) == 1}
         given: dict[Operation, Sequence[CodeGrid]] = {weight.op: weight.grid() for weight, _ in weights}
@@ -159,12 +165,12 @@ class QuantShortenSums(SeesMoments):
 
 
 def _alike(weight: RoundedWeight) -> list[Array]:
-    """Second moments of terms that are all alike, and have nothing to do with each other."""
+    """Returns second moments of uncorrelated terms of equal weight."""
     return [np.ones(grid.steps.shape[1]) for grid in weight.grid()]
 
 
 def _damped(seen: SecondMoments) -> list[Array]:
-    """The second moments of each group of channels, none of which is 0 along any direction."""
+    """Returns the damped second moments of each group of channels, which are positive definite."""
     found: list[Array] = []
     for total in seen.total:
         moments = total / seen.count

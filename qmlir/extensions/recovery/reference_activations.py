@@ -1,4 +1,4 @@
-"""What passes that repair rounding measure against: float activations, and gradients of the loss at values."""
+"""The references of accuracy recovery: float activations, and the sensitivity of the outputs to each value."""
 
 import math
 from collections import Counter
@@ -21,17 +21,17 @@ from qmlir.ir.provenance import Origin, origins_of
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
 
-# The float program beside the quantized one: what its products read, and operations give, in the same runs.
+# The float program is run alongside the quantized one: the inputs and results of its operations in the same runs.
 #
-# The quantized program was decided about a float one, whose operations have the same origins. Both go forward
-# together, so that no more is held of the float one than what it still needs.
+#  The quantized program was made from it, and corresponding operations have the same origins. Both programs advance
+# together, so only those values of the float one are held that are still needed.
 
 
 class FloatData:
-    """What a float `module` computes in `runs`, in the order of its program: what was passed is gone.
+    """The values that a float `module` computes in `runs`, readable in program order; earlier values are released.
 
-    Operations that share their origins, such as products of the steps of a recurrent layer, are not told apart, and
-    left out.
+    Operations that share their origins, such as contractions in the time steps of a recurrent layer, cannot be told
+    apart and are left out.
     """
 
     def __init__(self, module: ModuleOp, name: str, runs: Sequence[Sequence[Any]]):
@@ -42,36 +42,40 @@ class FloatData:
         self._products = {origins: op for op in self._rows if counts[origins := origins_of(op)] == 1}
         alike = Counter(map(_kind, operations))
         self._givers = {kind: op for op in operations if alike[kind := _kind(op)] == 1 and op.results}
-        self._readers = {value: op for op in reversed(operations) for value in op.operands}  # the first one
+        self._readers = {value: op for op in reversed(operations) for value in op.operands}  # the first reader
         self._left = dict.fromkeys(operations)
         self._steps = RunsInStep(module, name, runs)
         self._program = iter(self._steps)
         self._at: Operation | None = None
 
     def of(self, origins: tuple[Origin, ...]) -> Sequence[Array] | None:
-        """The data of the product with these `origins` in each run; `None` where there is none, or not any more."""
+        """Returns the input of the contraction with these `origins` in each run; `None` if there is none or it was
+        passed."""
         wanted = self._products.get(origins)
         return None if wanted is None else self._before(wanted, self._rows[wanted].data)
 
     def result(self, op: Operation) -> Sequence[Array] | None:
-        """What the operation that became `op` gives in each run; `None` where it is not known, or not any more."""
+        """Returns the float result of `op` in each run; `None` if it is unknown or was passed.
+
+        `op` is an operation of the quantized program.
+        """
         value = self.value(op)
         reader = None if value is None else self._readers.get(value)
         return None if value is None or reader is None else self._before(reader, value)
 
     def value(self, op: Operation) -> SSAValue | None:
-        """The first result of the operation that became `op`; `None` where it is not known."""
+        """Returns the first result of the float operation that became `op`; `None` if it is unknown."""
         found = self._givers.get(_kind(op))
         return None if found is None else found.results[0]
 
     def _before(self, wanted: Operation, value: SSAValue) -> Sequence[Array] | None:
-        """`value` in each run, before `wanted` is computed."""
+        """Returns `value` in each run, before `wanted` is computed; `None` if `wanted` was passed."""
         if wanted not in self._left:
             return None
         while self._at is not wanted:
             if self._at is not None:
                 del self._left[self._at]
-            self._at = next(self._program, wanted)  # what returns is no step
+            self._at = next(self._program, wanted)  # the terminator is no step
         return self._steps.values(value)
 
 
@@ -79,20 +83,19 @@ def _kind(op: Operation) -> tuple[tuple[Origin, ...], str]:
     return origins_of(op), op.name
 
 
-# How much an error of a value inside a float program counts: the squared gradient of the error of the outputs by it.
+# The weight of an error inside a float program: the squared gradient of the output error with respect to it.
 #
-# Near the float program an error `d` of the value changes the outputs `y` by `J d`, so that their squared errors,
-# each relative to the mean square of its output, add up to
+# Near the float program an error `d` of the value changes the outputs `y` by `J d`. The sum of their squared errors,
+# each relative to the mean square of its output, is
 #
 #     sum_o |J_o d|^2 / E|y_o|^2 = d' (sum_o J_o' J_o / E|y_o|^2) d
 #
 # The diagonal of that matrix weights each element of `d` (Li et al., BRECQ: Pushing the Limit of Post-Training
-# Quantization by Block Reconstruction, ICLR 2021, equations 9 and 10). For random signs `e` the squares of `J' e`
-# have the diagonal of `J' J` in expectation: one backward pass has all elements of the outputs at once, as for
-# `qmlir search`.
+# Quantization by Block Reconstruction, ICLR 2021, equations 9 and 10). For random signs `e`, the expected squares of
+# `J' e` are the diagonal of `J' J`: one backward pass covers all output elements at once, as in `qmlir search`.
 
 _DRAWS = 4
-"""Draws of signs for each run."""
+"""Draws of random signs per run."""
 
 
 def _differentiated(module: ModuleOp, wrt: Sequence[str]) -> ModuleOp:
@@ -101,9 +104,9 @@ def _differentiated(module: ModuleOp, wrt: Sequence[str]) -> ModuleOp:
 
 
 def _factors(program: PlaceGradients, given: Sequence[Mapping[str, Array]], outputs: Sequence[str]) -> dict[str, float]:
-    """What makes an error of each output relative: one over the root of its mean square in all batches."""
+    """Returns the factor that makes the error of each output relative: 1 / RMS of the output over all batches."""
     if len(outputs) == 1:
-        return {outputs[0]: 1.0}  # the weights have a mean of 1 whatever it is
+        return {outputs[0]: 1.0}  # irrelevant, as the weights are normalized to a mean of 1
     squares = {name: list[float]() for name in outputs}
     for inputs in given:
         values = program.forward(inputs)
@@ -116,10 +119,11 @@ def _factors(program: PlaceGradients, given: Sequence[Mapping[str, Array]], outp
 def error_weights(
     module: ModuleOp, name: str, value: SSAValue, batches: Sequence[Sequence[Array]], shape: Sequence[int]
 ) -> list[Array] | None:
-    """The weight of each element of `value`, which has `shape`, in each of `batches`: arguments of the function `name`.
+    """Returns the weight of each element of `value`, which has `shape`, in each of `batches`.
 
-    They are 1 in the mean over all batches. `None` where the gradients of outputs are 0, or not finite. Raises
-    `DiagnosticError` for an operation without a gradient, naming it.
+    `batches` are arguments of the function `name`. The weights have a mean of 1 over all batches. Returns `None` if the
+    gradients of the outputs are 0 or not finite. Raises `DiagnosticError`, naming the operation, if an operation has no
+    gradient.
     """
     function = function_of(module, name)
     names = [port.name for port in inputs_of(function)]

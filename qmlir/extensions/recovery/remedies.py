@@ -1,9 +1,9 @@
-"""Remedies for lost answers, each tried on the samples that showed the loss before it is named.
+"""Remedies for accuracy regressions, each tried on the samples that showed the regression before it is suggested.
 
-`find_remedy` tries, for as long as quantizing took: 8 bits instead of fewer, the first bad operations in float, 16 bits
-there, 16 bits for all activations, and biases corrected as by effort 1. It stops at the first remedy that brings the
-answers back. If the first bad operation is a recurrent layer, all layers of its operator are tried in float together:
-each adds up its errors over all time steps.
+`find_remedy` tries remedies for as long as quantizing took: 8 bits instead of fewer, the first bad operations in float,
+16 bits for these, 16 bits for all activations, and corrected biases as with effort 1. It stops at the first remedy that
+restores agreement with the float model. If the first bad operation is a recurrent layer, all layers of its operator are
+tried in float together, as each accumulates errors over all time steps.
 """
 
 import time
@@ -21,13 +21,13 @@ from qmlir.workflows.recovery import Remedies, Remedy, Tried
 from qmlir.workflows.validating import Validation
 
 MOST_CAUSES = 3
-"""First bad operations that are left in float together, at most: the next one is found after the one before."""
+"""First bad operations that are kept in float together, at most; each is found after the one before it is in float."""
 
 _RECURRENT = ("LSTM", "GRU", "RNN")
-"""Operators of layers that add up errors over all time steps."""
+"""Recurrent operators, which accumulate errors over all time steps."""
 
 _BITS = 8
-"""Storage with fewer bits was asked for, and is tried with these."""
+"""Bits that are tried if fewer were requested."""
 
 
 def _excluding(globs: Sequence[str]) -> Remedy:
@@ -46,7 +46,7 @@ _WIDE = Remedy(f"--activations i{2 * _BITS}", {"activations": f"i{2 * _BITS}"})
 
 
 def _wider(options: QuantizeOptions) -> Iterator[Remedy]:
-    """8 bits for each option that asks for fewer."""
+    """Yields remedies that use 8 bits for each option that requests fewer."""
     for name in ("weights", "activations"):
         try:
             is_narrow = Storage.parse(getattr(options, name) or "i8").bits < _BITS
@@ -67,13 +67,13 @@ def find_remedy(
     *,
     may_correct: bool,
 ) -> tuple[Remedies, _Made | None]:
-    """Try remedies against a loss, and return the tries and what `attempt` made by the best of them.
+    """Tries remedies for an accuracy regression; returns the tries and the result of `attempt` for the best one.
 
     Args:
-        lost: The comparison that shows the loss.
-        options: The options that gave it.
+        lost: The comparison that shows the regression.
+        options: The options that caused it.
         attempt: Quantizes again under a remedy, and compares on the same samples.
-        seconds: No remedy is begun that would likely end later.
+        seconds: No remedy is started that would likely end later.
         may_correct: Whether `attempt` can correct biases.
     """
     trials = _Trials(attempt, time.monotonic() + seconds)
@@ -85,20 +85,21 @@ def find_remedy(
 
 @dataclass
 class _Trials(Generic[_Made]):
-    """The remedies that were tried so far."""
+    """The remedies tried so far, and their results."""
 
     attempt: Callable[[Remedy], tuple[_Made, Validation]]
     end: float
-    """In seconds of `time.monotonic`."""
+    """The deadline, in seconds of `time.monotonic`."""
 
     longest: float = 0.0
     tried: list[Tried] = field(default_factory=list[Tried])
     made: list[_Made] = field(default_factory=list[_Made])
 
     def cured(self, lost: Validation, options: QuantizeOptions, *, may_correct: bool) -> bool:
-        """Try remedies until one brings the answers back, the surest first; returns whether one did.
+        """Tries remedies, the most certain first, until one restores agreement; returns true if one did.
 
-        If a few classes change and no answer is lost, only biases are corrected: wider types would cost time.
+        If only a few predicted classes change and no output has degraded, only biases are corrected, as wider types
+        would cost run time.
         """
         if not lost.faults:
             return may_correct and self._cures(_CORRECTING)
@@ -120,12 +121,12 @@ class _Trials(Generic[_Made]):
         return any(map(self._cures, others))
 
     def _cures(self, remedy: Remedy) -> bool:
-        """Try a remedy, unless there is no time for it, or the model or its target rejects it."""
+        """Tries a remedy, unless time is too short, or the model or its target rejects the remedy."""
         start = time.monotonic()
         if self.tried and start + self.longest > self.end:
             return False
         try:
-            with revised(lambda _: None):  # the first result has told all of this
+            with revised(lambda _: None):  # already reported for the first result
                 made, validation = self.attempt(remedy)
         except DiagnosticError:
             return False

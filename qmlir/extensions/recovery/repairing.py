@@ -1,4 +1,4 @@
-"""Passes that repair what rounding lost, and the verdict on them by samples that they have not seen."""
+"""Accuracy recovery: passes that repair rounding errors, and their evaluation on held-out samples."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,47 +34,49 @@ from qmlir.workflows.recovery import EQUALIZE, Remedies, Repair
 from qmlir.workflows.validating import References, Validating, Validation, ValidationOptions, compared
 
 _SCALES: LiteralString = "quant-search-scales{compensating bits=4}"
-"""With more bits the range of the weights costs little, and their codes make up for it."""
+"""With more than 4 bits, the full range of the weights costs little accuracy, and codes can compensate for it."""
 
 EFFORTS: Mapping[int, LiteralString] = {
     1: "quant-correct-bias",
     2: f"{_SCALES},quant-gptq,quant-correct-bias",
     3: f"{_SCALES},quant-gptq,quant-round,quant-correct-bias",
 }
-"""The passes of each effort, which takes more time than those before it. Those are tried, too, and the best is kept."""
+"""The passes of each effort level. A higher level takes longer, also tries the passes of the lower ones, and keeps the
+best."""
 
 BLOCKS: Mapping[LiteralString, LiteralString] = {
     EFFORTS[3]: f"{_SCALES},quant-gptq,quant-round,quant-round{{blocks=3 weighted}},quant-correct-bias"
 }
-"""What is tried last, after the passes of an effort and the equalized model: it takes as long as all of these."""
+"""The passes tried last, after those of an effort and the equalized model: they take as long as all of these
+together."""
 
 EQUALIZES = 2
-"""The least effort that tries it."""
+"""The lowest effort that tries an equalized model."""
 
 MOST = 256
-"""Runs that a repair goes by at most. Measured on a ResNet-8 with 4-bit weights: 64 give 24.9 dB, 256 25.7 dB."""
+"""Runs that a repair uses, at most. Measured on a ResNet-8 with 4-bit weights: 64 give 24.9 dB, 256 25.7 dB."""
 
 MOST_BESIDE = 16
-"""Runs that biases are corrected by where no effort is asked for: a mean needs few, which have many places each."""
+"""Runs used to correct biases if no effort was requested: a mean needs few, as each run has many positions."""
 
 _EXACT_BITS = 16
-"""Those of codes whose rounding shifts no mean: with 16 bits the means of channels stay."""
+"""Bits of codes from which rounding shifts no mean: with 16 bits the channel means are preserved."""
 
 _LOST = -3000.0
-"""Decibels below which noise is no number of f64."""
+"""An SQNR in decibels below which the noise overflows f64."""
 
 _IN_STEP = 1 << 30
-"""Bytes of one value in all runs: the runs of a repair go forward together."""
+"""Bytes of one value in all runs, at most: the runs of a repair advance together."""
 
 
 _LAST: LiteralString = "quant-correct-bias"
-"""The pass of all efforts that makes up for what the others have shifted."""
+"""The pass, part of every effort, that compensates for mean shifts caused by the others."""
 
 
 def repair_passes(effort: int, required: LiteralString = "") -> tuple[LiteralString, ...]:
-    """The passes of the efforts up to `effort`, each to be tried; none for 0.
+    """Returns the pipelines of the efforts up to `effort`, each to be tried; none for 0.
 
-    Passes that are `required` choose the codes themselves, by the samples, so that only biases are left to repair.
+    `required` passes choose the quantized weights from the samples themselves, which leaves only biases to repair.
     """
     if required and effort:
         return (f"{required},{_LAST}",)
@@ -82,9 +84,9 @@ def repair_passes(effort: int, required: LiteralString = "") -> tuple[LiteralStr
 
 
 def runs_to_repair(module: ModuleOp) -> int:
-    """How many runs of `module` a repair goes by: fewer where values are large.
+    """Returns the number of runs of `module` that a repair uses: fewer if values are large.
 
-    What is made of constants alone, such as a table of tokens, is held once for all runs (`RunsInStep`).
+    A value computed from constants alone, such as an embedding table, is held once for all runs (`RunsInStep`).
     """
     once, each = set[SSAValue](), list[SSAValue]()
     for op in function_of(module, ENTRY).walk():
@@ -98,14 +100,15 @@ def runs_to_repair(module: ModuleOp) -> int:
 
 
 def _may_need_correction(profiled: ModuleOp) -> bool:
-    """True if the module has depthwise convolutions, whose biases are worth a correction."""
+    """Returns true if the module has depthwise convolutions, whose biases are worth correcting."""
     return bool(depthwise(function_of(profiled, ENTRY)))
 
 
 def _needs_correction(made: Decided) -> bool:
-    """True if such a convolution is quantized, and has a bias. Constants must be floats still.
+    """Returns true if a depthwise convolution is quantized and some layer has a bias to correct.
 
-    It must read codes of fewer than 16 bits, here or before: wider codes do not shift a mean.
+    Constants must still be floats. Some contraction must read codes of fewer than 16 bits: wider codes do not shift a
+    mean.
     """
     sensitive = {origins_of(op) for op in depthwise(function_of(made.profiled, ENTRY))}
     readers = {
@@ -128,13 +131,13 @@ def repaired(
     required: LiteralString = "",
     equalized: Callable[[Data], Decided | None] | None = None,
 ) -> tuple[ModuleOp, Decided, Repair]:
-    """The module with the repair that brings it nearest to the float module, its decided types, and the gain.
+    """Returns the module with the repair that brings it nearest to the float module, its decided types, and the gain.
 
-    Each of the `candidates` is tried, passes that go by the samples of `hold_out`. The `required` passes go by no
-    samples, and run without a repair, too. `runs` returns, for passes, the function that runs stages of a pipeline that
-    repairs by them. `equalized` decides about the equalized model with the statistics of these samples, or returns
-    `None` if nothing is to be equalized: the candidate that was best is tried on it. All modules have their stages up
-    to `rescale` behind them.
+    Each of the `candidates`, pipelines that use the repair samples of `hold_out`, is tried. The `required` passes need
+    no samples, and also run without a repair. `runs(passes)` returns the function that runs pipeline stages with
+    `passes` as its repair. `equalized` decides types for the equalized model with the statistics of these samples, or
+    returns `None` if nothing can be equalized; the best candidate is tried on it. All returned modules have passed the
+    stages up to `rescale`.
     """
     signature = function_of(references.module, ENTRY)
     samples = [arguments_of(signature, each) for each in hold_out.repairing]
@@ -176,16 +179,16 @@ def repaired(
 
 
 def _decibels(references: References, quantized: ModuleOp, runs: Sequence[Run], source: str) -> dict[str, float]:
-    """The SQNR of each output of floats; none where nothing can be compared."""
+    """Returns the SQNR of each float output that can be compared."""
     rows = compared(references, quantized, runs, source, ValidationOptions()).outputs
     return {row.name: row.about_zero_db for row in rows if row.about_zero_db is not None and not row.is_part}
 
 
 def noise_ratios(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[float, float]:
-    """The decibels of all outputs together, by the mean of their relative noise, of two modules.
+    """Returns the SQNR in decibels over all outputs of two modules, from the mean of the outputs' relative noise.
 
-    Decibels themselves have no mean where an output is exact. What is exact in both, or lost in both, says nothing of
-    the others, and counts where there are no others. The lowest of all where nothing can be compared.
+    Decibels cannot be averaged if an output is exact (infinite). Outputs that are exact in both modules, or lost in
+    both, are ignored unless there are no others. Returns negative infinity if nothing can be compared.
     """
     both = [(before[name], after[name]) for name in before if name in after]
     told = [pair for pair in both if any(map(math.isfinite, pair)) or pair[0] != pair[1]] or both
@@ -194,42 +197,43 @@ def noise_ratios(before: Mapping[str, float], after: Mapping[str, float]) -> tup
 
 
 def _together(ratios: Sequence[float]) -> float:
-    """The decibels of the mean noise of outputs with the decibels `ratios`; of several alike, exactly theirs."""
+    """Returns the decibels of the mean noise of outputs with the decibels `ratios`; if all are equal, exactly that
+    value."""
     if len(set(ratios)) <= 1:
         return next(iter(ratios), -math.inf)
     return sqnr(1.0, sum(math.inf if each < _LOST else 10 ** (-each / 10) for each in ratios) / len(ratios))
 
 
 def _equalized(source: ModuleOp, samples: Data, run: Callable[..., None], observers: Sequence[str]) -> Decided | None:
-    """The equalized float model, with the statistics of `samples`, decided about as the given one.
+    """Equalizes the float model and decides its types from the statistics of `samples`, as for the given model.
 
-    `None` if nothing is to be equalized, or the recipe is not for that.
+    Returns `None` if nothing can be equalized, or the recipe does not fit the equalized model.
     """
     try:
-        with revised(lambda _: None):  # all was said of the model that was given
+        with revised(lambda _: None):  # everything was reported for the given model
             equal = run_pipeline(source.clone(), CLEAN)
             if not equalize(equal):
                 return None
             lowered = equal.clone()
             run(lowered, "target", "lower")
             profiled = profile(lowered, samples, observers=observers)
-            profiled = replace(profiled, extreme_samples={})  # their numbers are those of the samples of the repair
+            profiled = replace(profiled, extreme_samples={})  # they number the samples of the repair
             run(lowered, "profile", "mask", "balance", taken=profiled)
             return decided(equal, profiled, lowered, run)
-    except DiagnosticError as error:  # such as a rule for what is amplified, where nothing is any more
+    except DiagnosticError as error:  # for example a rule that no longer matches any tensor
         emit(Diagnostic(Severity.REMARK, f"the equalized model is not tried: {error.diagnostic.message}"))
         return None
 
 
 @dataclass(frozen=True)
 class JudgedRecovery:
-    """The repairs that are tried on a decided module, and the samples that they go by."""
+    """The repairs to try on a decided module, and the samples that they use."""
 
     effort: int | None
-    """The effort that was asked for; `None` where biases are corrected only if that is worth it."""
+    """The requested effort; `None` corrects biases only if that is likely to help."""
 
     required: LiteralString
-    """The pass that has to run with or without a repair."""
+    """The pipeline that must run with or without a repair."""
 
     hold_out: HoldOut | None
     """The split of the samples; `None` if there are none."""
@@ -238,23 +242,23 @@ class JudgedRecovery:
     def of(
         module: ModuleOp, lowered: ModuleOp, effort: int | None, required: LiteralString, hold_out: HoldOut | None
     ) -> "JudgedRecovery":
-        """The service `recovery` (`qmlir.workflows.calibrated.AccuracyRecovery`)."""
+        """Implements the service `recovery` (`qmlir.workflows.calibrated.AccuracyRecovery`)."""
         if hold_out is not None and effort != 0:
-            # Large runs tell as much of a mean in fewer.
+            # Few large runs suffice to estimate a mean.
             most = MOST if effort or required else min(MOST_BESIDE, runs_to_compare(module))
             hold_out.keep_for_repair(min(most, runs_to_repair(lowered)))
         return JudgedRecovery(effort, required, hold_out)
 
     @property
     def _may_correct(self) -> bool:
-        """True if samples were kept by which biases can be corrected though no effort was asked for."""
+        """True if samples were kept for correcting biases although no effort was requested."""
         return self.effort is None and self.hold_out is not None and bool(self.hold_out.judging[0])
 
     def attempt(self, calibrated: Calibrated, options: QuantizeOptions, *, corrects: bool = False) -> Attempt:
-        """Decide types under `options`, repair the weights, and raise the operations.
+        """Decides types under `options`, repairs the weights, and raises the operations.
 
-        With `corrects`, biases are corrected as effort 1 does, if no effort was asked for and that helps on samples
-        that the correction has not used. Raises `DiagnosticError` for a recipe that does not fit the module.
+        With `corrects`, biases are corrected as with effort 1, if no effort was requested and the correction helps on
+        samples that it has not used. Raises `DiagnosticError` if the recipe does not fit the module.
         """
         source, effort = calibrated.source, self.effort or 0
 
@@ -286,7 +290,7 @@ class JudgedRecovery:
         options: QuantizeOptions,
         seconds: float,
     ) -> tuple[Remedies, tuple[Attempt, Validation] | None]:
-        """The remedies that were tried, and the module under the best of them with its comparison."""
+        """Tries remedies, and returns them with the module of the best one and its comparison."""
 
         def attempt(remedy: Remedy) -> tuple[tuple[Attempt, Validation], Validation]:
             made = self.attempt(calibrated, remedy.added_to(options), corrects=remedy.corrects)

@@ -1,8 +1,9 @@
-"""What passes that choose codes have in common: samples run through the quantized function, and weights are settled.
+"""Base class of the passes that choose quantized weights from samples, layer by layer.
 
-A layer is settled when the runs come to it, so that it makes up for what the layers before it have become. Weights that
-several operations read, such as those of the steps of a recurrent layer, are settled before, by a run of their own.
-Where the caller has the float program, a layer also sees what that one multiplies the weights by.
+The passes run samples through the quantized function. A layer is settled (its quantized weights are chosen) when the
+runs reach it, so that it compensates for the errors of the layers before it, which are settled already. Weights with
+several readers, such as those of the time steps of a recurrent layer, are settled first, in a separate run. If the
+caller passes the float program, each layer also sees its input in that program.
 """
 
 import math
@@ -41,25 +42,25 @@ _Seen = TypeVar("_Seen")
 
 
 def _as_attribute(gain: LayerGain) -> DictionaryAttr:
-    """A gain as an entry of the attribute `quant.repaired`."""
+    """Returns a gain as an entry of the attribute `quant.repaired`."""
     figures = {"before_db": gain.before_db, "after_db": gain.after_db}
     told = {name: FloatAttr(round(each, 2), f64) for name, each in figures.items() if each is not None}
     return DictionaryAttr({"pass": StringAttr(gain.repair), **told})
 
 
 def mark_repaired(function: FuncOp, gains: Iterable[LayerGain]) -> None:
-    """Write on the operations of `function` that read weights what was done to their layers, `gains`."""
+    """Records in `function` how each layer was repaired: sets `quant.repaired` on the ops that read its weights."""
     told = list(gains)
     for op in function.walk():
         if not isinstance(op, Quantizable) or all(slot is not Slot.WEIGHT for _, slot in op.operands_with_slots()):
             continue
-        nodes = set(_nodes_of(op))  # a composite may stand for more nodes than the product in it
+        nodes = set(_nodes_of(op))  # a composite may stand for more nodes than the contraction in it
         if own := [_as_attribute(each) for each in told if nodes.issuperset(each.nodes)]:
             op.attributes[REPAIRED] = ArrayAttr(own)
 
 
 def repairs_of(op: Operation) -> tuple[LayerGain, ...]:
-    """What repairs did to the layer of `op`, as it is written there; what reads as nothing of the kind is left out."""
+    """Returns the gains recorded on `op` by `mark_repaired`; entries that cannot be parsed are ignored."""
     return tuple(_gains_in(op.attributes.get(REPAIRED), _nodes_of(op)))
 
 
@@ -79,18 +80,18 @@ def _nodes_of(op: Operation) -> tuple[str, ...]:
 
 
 def nodes_of(weight: RoundedWeight) -> tuple[str, ...]:
-    """The nodes of the layer of weights: those of the first operation that reads them."""
+    """Returns the ONNX nodes of the layer of `weight`: those of the first operation that reads it."""
     return _nodes_of(weight.readers[0][0])
 
 
 def layer_of(weight: RoundedWeight) -> str:
-    """The name of the layer of weights."""
+    """Returns the name of the layer of `weight`: its nodes, joined by `+`."""
     return "+".join(nodes_of(weight))
 
 
 @dataclass(frozen=True)
 class WeightBlock:
-    """Weights that are settled together."""
+    """A section of the function whose weights are settled together."""
 
     section: Section
     weights: tuple[RoundedWeight, ...]
@@ -98,16 +99,16 @@ class WeightBlock:
 
 @dataclass(frozen=True)
 class BlockData:
-    """What comes into a block in each run, floats, and what the float program gives behind it, where it is known."""
+    """The float input of a block in each run, and the block's output in the float program, if known."""
 
     given: Sequence[Array]
     exact: Sequence[Array] | None
     exactly: SSAValue | None = None
-    """What that is in the float program."""
+    """The value of the float program that `exact` holds."""
 
 
 def _block_data(block: WeightBlock, steps: RunsInStep, floats: FloatData | None) -> BlockData:
-    """That of a block which `steps` have come to."""
+    """Returns the data of a block that `steps` has just reached."""
     start = block.section.start
     last = next(
         op for op in reversed(block.section.operations) if not isinstance(op, QuantizeCastOp | DequantizeCastOp)
@@ -126,20 +127,23 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
 
     VALUES: ClassVar[tuple[str, ...]] = ("samples", "floats", "gained", "biases")
     samples: ClassVar[Data | None] = None
-    """Samples that the caller has, in place of the file."""
+    """Samples that the caller has in memory, used instead of the file."""
 
     floats: ClassVar[ModuleOp | None] = None
-    """The float program that was decided about; its products have the origins of those of the quantized one."""
+    """The float program that the quantized one was made from; corresponding contractions have the same origins."""
 
     gained: ClassVar[Callable[[LayerGain], None] | None] = None
-    """What is told of each layer that is changed."""
+    """Called with the gain of each layer that the pass changes."""
 
     biases: ClassVar[set[Operation] | None] = None
-    """The constants of biases that the pass before has settled, for the passes of one pipeline: each makes up for the
-    mean error of its layer behind layers that are settled, so that nothing is left of it for `quant-correct-bias`."""
+    """The bias constants settled by the previous pass, shared by the passes of one pipeline. A settled bias compensates
+    for the mean error of its layer, given settled layers before it, so nothing is left for `quant-correct-bias`."""
 
     def tell(self, weight: RoundedWeight, what: str, before: float, after: float, signal: float) -> None:
-        """Say what was done to `weight`, and how far its error went down; `signal` is that of a layer without it."""
+        """Reports how `weight` was changed and by how many dB its error fell.
+
+        `before` and `after` are squared errors; `signal` is the squared error of a layer without these weights.
+        """
         text = f"error reduced by {_decibels(before, after):.1f} dB" if after > 0 else "no error left"
         emit_remark(weight.readers[0][0], f"{what}: {text}")
         if self.gained is not None:
@@ -147,28 +151,31 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
             self.gained(LayerGain(self.name, nodes_of(weight), *figures))
 
     def weights(self, function: FuncOp) -> list[RoundedWeight]:
-        """The weights that it may change."""
+        """Returns the weights that the pass may change."""
         return [each for each in rounded_weights(function) if each.may_be_repaired(self.name)]
 
     @abstractmethod
     def see(self, rows: Array, exact: Array) -> _Seen:
-        """What is kept of the rows that weights are multiplied by: floats `[groups, rows, terms]`.
+        """Reduces a batch of layer inputs, floats `[groups, rows, terms]`, to the statistics that the repair needs.
 
-        `exact` are the same rows in the float program, where it is known, and otherwise `rows` themselves.
+        `exact` holds the same rows in the float program, or is `rows` itself if these are unknown.
         """
 
     def rows_at_once(self, terms: int) -> int:
-        """How many rows of `terms` are worth being seen together, where a run has fewer: as many as what is kept of
-        them takes time and memory itself."""
+        """Returns the number of rows of `terms` elements to collect from short runs before calling `see`.
+
+        A pass whose statistics are costly in time and memory returns a large number, so that `see` is called less
+        often.
+        """
         return 0
 
     @abstractmethod
     def add(self, one: _Seen, other: _Seen) -> _Seen:
-        """What is kept of more rows."""
+        """Merges the statistics of two sets of rows."""
 
     @abstractmethod
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
-        """Settle `weights` by what they are multiplied by in `runs`, the arguments of the function."""
+        """Settles `weights` by their inputs in `runs`, the arguments of the function in each run."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         function = function_of(op, self.function)
@@ -189,7 +196,10 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
         runs: Sequence[Sequence[Any]],
         settle: Callable[[RoundedWeight, _Seen], Sequence[Operation]],
     ) -> None:
-        """Call `settle` for each of `weights` with all that is seen of its rows, and go on with what it changed."""
+        """Calls `settle` for each of `weights` with the statistics of all its rows, in program order.
+
+        `settle` returns the constants that it changed; the later layers are computed with these.
+        """
         shared = [each for each in weights if len(each.readers) > 1]
         for weight, seen in self.seen(module, shared, runs):
             settle(weight, seen)
@@ -203,9 +213,10 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
                     steps.again(changed)
 
     def settled_biases(self, weights: Sequence[RoundedWeight]) -> None:
-        """Tell the passes behind this one that the biases beside `weights` were settled in turn with them.
+        """Tells later passes that the biases of `weights` were settled in turn with them.
 
-        Those of weights that several operations read are settled before others change, which then shift means again.
+        Weights with several readers are settled before the other layers change, and those changes shift their means
+        again. So nothing is recorded if there are any.
         """
         if self.biases is not None and all(len(each.readers) == 1 for each in weights):
             self.biases.update(bias.op for each in weights if (bias := each.bias) is not None)
@@ -217,7 +228,10 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
         runs: Sequence[Sequence[Any]],
         settle: Callable[[WeightBlock, BlockData], Sequence[Operation]],
     ) -> None:
-        """The same for `blocks`, with what comes into each and what the float program gives behind it."""
+        """Calls `settle` for each of `blocks` with its data, in program order.
+
+        `settle` returns the constants that it changed; the later layers are computed with these.
+        """
         begun = {block.section.operations[0]: block for block in blocks}
         steps = RunsInStep(module, self.function, runs)
         floats = None if self.floats is None or not begun else FloatData(self.floats, self.function, runs)
@@ -229,7 +243,7 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
     def seen(
         self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]
     ) -> Sequence[tuple[RoundedWeight, _Seen]]:
-        """Each of `weights` that is read with what is kept of all its rows, as the function is."""
+        """Returns each of `weights` that is read, with the statistics of all its rows in the unchanged function."""
         readers = {reader: (weight, rows) for weight in weights for reader, rows in weight.readers}
         found: dict[Operation, tuple[RoundedWeight, _Seen]] = {}
         steps = RunsInStep(module, self.function, runs)
@@ -241,12 +255,15 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
         return list(found.values())
 
     def _of_all(self, steps: RunsInStep, rows: ContractionRows, exact: Sequence[Array] | None = None) -> _Seen:
-        """What is kept of the rows of all runs; `exact` is the data of the float program."""
+        """Returns the statistics of the rows of all runs; `exact` holds the data of the float program."""
         element, runs = quantized_type(rows.data), steps.values(rows.data)
         return self.of_runs(rows, (each if element is None else dequantize(each, element) for each in runs), exact)
 
     def of_runs(self, rows: ContractionRows, data: Iterable[Array], exact: Iterable[Array] | None = None) -> _Seen:
-        """What is kept of the floats `data` of all runs that go into `rows`; `exact` are those of the float program."""
+        """Returns the statistics of the rows made from `data`, the float layer input of each run.
+
+        `exact` is the layer input of each run in the float program.
+        """
         known = repeat(None) if exact is None else exact
         laid_out = (
             (rows.of_data(each), None if other is None else rows.of_data(other))
@@ -255,9 +272,9 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
         return reduce(self.add, (self.see(*each) for each in self._joined(laid_out)))
 
     def _joined(self, runs: Iterable[tuple[Array, Array | None]]) -> Iterator[tuple[Array, Array]]:
-        """The rows of runs, those of several together as far as `rows_at_once` goes.
+        """Yields the rows of the runs, with short runs joined up to `rows_at_once` rows.
 
-        Those of the float program are the same arrays where they are not known.
+        If the rows of the float program are unknown, the second array of each pair is the first one.
         """
         group: list[tuple[Array, Array | None]] = []
         count = 0
@@ -280,5 +297,5 @@ def _of_group(group: Sequence[tuple[Array, Array | None]]) -> tuple[Array, Array
 
 
 def _decibels(signal: float, noise: float) -> float:
-    """How far `noise` is below `signal`, which is not 0; infinite where there is none."""
+    """Returns by how many dB `noise` is below `signal` (nonzero); infinity if `noise` is 0."""
     return 10 * math.log10(signal / noise) if noise > 0 else math.inf

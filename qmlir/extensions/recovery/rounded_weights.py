@@ -1,4 +1,4 @@
-"""Constant weights that are rounded to codes, and sums of their products that fit 16 bits."""
+"""Float constants that are quantized to chosen codes, and weights whose partial sums fit 16 bits."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -29,37 +29,35 @@ from qmlir.ir.builtin_types import shape_of
 from qmlir.quantization.retyping import REPAIR, TRAINABLE, UNROUNDED
 from qmlir.quantization.signed_weights import is_signed, unrounded
 
-# Constants of floats that are rounded to codes: which there are, what reads them, and other floats in their place.
-#
-# Codes are chosen while the constant is still one of floats behind a cast (`quant-assign-types{float_constants}`):
-# other codes are other floats, those that the cast gives them for. What they were stays beside them, until they are
-# stored.
+# Codes are chosen while a constant is still in float, in front of its cast (`quant-assign-types{float_constants}`):
+# choosing other codes means storing other floats, which the cast quantizes to these codes. The original floats are kept
+# as an attribute until the constant is stored in integers.
 
 
 @dataclass(frozen=True)
 class RoundedConstant:
-    """A constant of floats, and the one type that it is quantized to."""
+    """A float constant, and the only type that it is quantized to."""
 
     op: ConstantOp
     element: UniformQuantizedType
 
     @property
     def array(self) -> Array:
-        """Its floats."""
+        """The current floats."""
         return self.op.array
 
     @property
     def unrounded(self) -> Array:
-        """The floats that it had before any codes were chosen."""
+        """The original floats, from before any codes were chosen."""
         return unrounded(self.op)
 
     @property
     def rounded(self) -> Array:
-        """The floats of its codes."""
+        """The dequantized codes."""
         return dequantize(quantize(self.array, self.element), self.element)
 
     def set(self, array: Array) -> None:
-        """Give it the floats `array`."""
+        """Replaces the floats by `array`; the first call keeps the original ones in `quant.unrounded`."""
         if UNROUNDED not in self.op.attributes:
             self.op.attributes[UNROUNDED] = self.op.value
         self.op.properties["value"] = ConstantOp.of(array.astype(np.float32), TensorType(f32, array.shape)).value
@@ -67,35 +65,35 @@ class RoundedConstant:
 
 @dataclass(frozen=True)
 class RoundedWeight(RoundedConstant):
-    """Weights of contractions that read them alike."""
+    """Weights, with the contractions that read them; all of these use the same layout."""
 
     readers: Sequence[tuple[Operation, ContractionRows]]
 
     @property
     def rows(self) -> ContractionRows:
-        """How the first of its readers reads it: all of them do so."""
+        """The layout in which the readers use the weights."""
         return self.readers[0][1]
 
     def may_be_repaired(self, name: str) -> bool:
-        """Whether the recipe lets the pass `name` change it, for all operations that read it."""
+        """Returns true if the recipe lets the pass `name` change the weights for every reader."""
         said = self.op.attributes.get(REPAIR)
         rules = [rule.split(",") for rule in said.data.split(";")] if isinstance(said, StringAttr) else []
         return all(any(fnmatchcase(name, glob) for glob in rule) for rule in rules)
 
     @property
     def bias(self) -> RoundedConstant | None:
-        """The constant that is added to the sums of all of its readers, one number for each channel; `None` without."""
+        """The constant added to the sums of every reader, one element per channel; `None` if there is none."""
         first, *others = (bias_beside(reader) for reader, _ in self.readers)
         if first is None or any(each is None or each.op is not first.op for each in others):
             return None
         read = {use.operation for cast in first.op.result.uses for use in cast.operation.results[0].uses}
-        if len(read) != len(self.readers):  # other layers add it, too
+        if len(read) != len(self.readers):  # other layers add it as well
             return None
         groups, channels, _ = self.rows.of_weights(self.array).shape
         return first if first.array.size == groups * channels else None
 
     def grid(self) -> list[CodeGrid]:
-        """The codes that it may have, for each group of channels."""
+        """Returns the allowed codes of each group of channels."""
         shape = self.array.shape
         steps, zeros = (np.broadcast_to(each, shape) for each in broadcast_parameters(self.element, shape))
         low, high = (limit - zeros for limit in (self.element.storage_min, self.element.storage_max))
@@ -104,12 +102,13 @@ class RoundedWeight(RoundedConstant):
 
 
 def _in_f32(steps: Array) -> Array:
-    """Scales as `quant.qcast` divides by them."""
+    """Converts scales to the type in which `quant.qcast` divides by them."""
     return steps.astype(np.float32)
 
 
 def rounded_weights(function: FuncOp) -> Iterator[RoundedWeight]:
-    """The weights of `function` whose codes may be chosen: constants of one quantized type that contractions read."""
+    """Yields the weights of `function` whose codes may be chosen: constants of one quantized type, read by
+    contractions."""
     for op in function.walk():
         if not isinstance(op, ConstantOp) or TRAINABLE not in op.attributes or constant_array(op.result) is None:
             continue
@@ -123,7 +122,8 @@ def rounded_weights(function: FuncOp) -> Iterator[RoundedWeight]:
 
 
 def _readers(value: SSAValue) -> Iterator[tuple[Operation, ContractionRows | None]]:
-    """What reads a quantized constant, also dequantized, and how, where it reads it as weights of its products."""
+    """Yields the readers of a quantized constant, directly or dequantized, with their layout if they read it as
+    weights."""
     for use in reversed(list(value.uses)):  # in the order of the program
         if isinstance(use.operation, DequantizeCastOp):
             yield from _readers(use.operation.result)
@@ -133,12 +133,12 @@ def _readers(value: SSAValue) -> Iterator[tuple[Operation, ContractionRows | Non
 
 
 def _is_alike(readers: Sequence[tuple[Operation, ContractionRows]]) -> bool:
-    """Whether all read the weights in the same order."""
+    """Returns true if all readers use the weights in the same layout."""
     return len({(type(op), *(str(each) for each in op.properties.values())) for op, _ in readers}) == 1
 
 
 def bias_beside(op: Operation) -> RoundedConstant | None:
-    """The constant that is added to the sums of `op`, one number for each channel."""
+    """Returns the constant that is added to the sums of `op`, one element per channel."""
     for use in op.results[0].uses:
         cast = use.operation.operands[1 - use.index].owner if isinstance(use.operation, AddOp) else None
         if not isinstance(cast, QuantizeCastOp) or not is_bias(cast.result):
@@ -149,30 +149,30 @@ def bias_beside(op: Operation) -> RoundedConstant | None:
     return None
 
 
-# Which terms of a contraction are one sum in 16 bits, in the order in which loops over bytes read them.
+# Which terms of a contraction share a 16-bit sum, in the order in which byte loops read them.
 #
-# A step of such loops takes four terms that lie beside each other, of which two neighbours are one sum; the same
-# places of some steps may be added to it before it is widened. Data is channels-last: the terms of a convolution are
-# the channels of one tap after the other, and taps along the last axis lie beside each other where nothing is
-# between them. What is packed in another order after all is not proven to fit, and takes other loops
-# (`qmlir.analysis.contraction_ranges`).
+# A step of such a loop takes four adjacent terms, of which two neighbors form one sum; the same positions of several
+# steps may be added to it before it is widened. Data is channels-last: the terms of a convolution are the channels of
+# one tap after the other, and taps along the last axis are contiguous if nothing lies between them. Weights that are
+# packed in another order after all are not proven to fit, and use other loops (`qmlir.analysis.contraction_ranges`).
 
 STEPS = (1, 2, 4)
-"""How many steps there are loops for."""
+"""The numbers of steps that loops exist for."""
 
 _GROUP, _BITS = 4, 8
 
 _TRANSFORMED = 8
-"""The channels from which on convolutions by windows of 3 along each axis are computed by Winograd's algorithms."""
+"""The number of channels from which stride-1 convolutions with 3-wide windows use Winograd's algorithms."""
 
 
 def sums_of_terms(op: Operation, steps: int) -> Array:
-    """The number of the sum of each term of a row of the weights of `op`, `[terms]`, where `steps` steps are added."""
+    """Returns the index of the sum that each weight of a row of `op` belongs to, `[terms]`, if `steps` steps are
+    added."""
     if not isinstance(op, ops.ConvOp):
         assert isinstance(op, ops.FullyConnectedOp | ops.MatMulOp)
         is_rows = isinstance(op, ops.FullyConnectedOp) or op.is_rhs_transposed
         terms = shape_of(op.operands[1])[1 if is_rows else 0]
-        # An image that was made one row lies in memory with its channels last, and so do the weights of the row.
+        # A flattened image is stored channels-last, and so are the weights that multiply it.
         return _sums_of_runs(1, terms, steps)[_channels_last(op.operands[0], terms)]
     _, depth, *taps = shape_of(op.weight)
     last = taps[-1] if op.group_count == 1 and op.windows.dilations[-1] == 1 else 1
@@ -181,7 +181,10 @@ def sums_of_terms(op: Operation, steps: int) -> Array:
 
 
 def _channels_last(row: SSAValue, terms: int) -> Array:
-    """Where each of so many elements of a row lies: an image `[N, C, H, W]` that was reshaped has channels last."""
+    """Returns the position in memory of each of the `terms` elements of a row.
+
+    A row reshaped from an image `[N, C, H, W]` is stored channels-last.
+    """
     owner = row.owner
     shape = shape_of(owner.operands[0]) if isinstance(owner, ReshapeOp) else ()
     if len(shape) < 4 or math.prod(shape[1:]) != terms or DYNAMIC_INDEX in shape[1:]:
@@ -190,7 +193,7 @@ def _channels_last(row: SSAValue, terms: int) -> Array:
 
 
 def _sums_of_runs(runs: int, terms: int, steps: int) -> Array:
-    """The same of runs of terms that lie beside each other."""
+    """Returns the sum index of each term for `runs` runs of `terms` contiguous terms."""
     each = _GROUP // NEIGHBOURS
     place = np.arange(terms)
     own = place // (_GROUP * steps) * each + place % _GROUP // NEIGHBOURS
@@ -198,8 +201,11 @@ def _sums_of_runs(runs: int, terms: int, steps: int) -> Array:
 
 
 def may_be_short(weight: RoundedWeight, *, windows: bool) -> bool:
-    """Whether loops over bytes take `weight`, whose data are bytes; with `windows` also for those that do so by no
-    choice of ours: windows of 3 along each axis that move by 1."""
+    """Returns true if byte loops can take `weight` with byte data.
+
+    With `windows`, this includes stride-1 convolutions with 3-wide windows, for which Winograd's algorithms are the
+    default.
+    """
     op, data = weight.readers[0][0], quantized_type(weight.rows.data)
     if not isinstance(op, ops.ConvOp | ops.FullyConnectedOp | ops.MatMulOp) or data is None:
         return False
