@@ -130,7 +130,7 @@ class QuantCorrectBias(RepairsWeights[Means]):
     preserves: ClassVar[Preservation] = MEANING
 
     def see(self, rows: Array, exact: Array) -> Means:
-        """Sums the rows."""
+        """Returns the sums of the rows."""
         return Means.of(rows, exact)
 
     def add(self, one: Means, other: Means) -> Means:

@@ -120,7 +120,7 @@ def _block_data(block: WeightBlock, steps: RunsInStep, floats: FloatData | None)
 
 @dataclass(frozen=True)
 class RepairsWeights(TakesValues, Generic[_Seen]):
-    """A pass that settles weights by what they are multiplied by in samples: those of the file or the folder `data`."""
+    """A pass that settles weights using samples: those of the file or folder `data`, run through the function."""
 
     data: str = ""
     function: str = "main"

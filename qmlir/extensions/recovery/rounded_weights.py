@@ -43,7 +43,7 @@ class RoundedConstant:
 
     @property
     def array(self) -> Array:
-        """The current floats."""
+        """The floats of the constant at present."""
         return self.op.array
 
     @property
@@ -53,7 +53,7 @@ class RoundedConstant:
 
     @property
     def rounded(self) -> Array:
-        """The dequantized codes."""
+        """The dequantized codes of `array`."""
         return dequantize(quantize(self.array, self.element), self.element)
 
     def set(self, array: Array) -> None:

@@ -1,14 +1,13 @@
-"""Widths under a budget: what each width of each layer costs and loses, and the choice that loses least.
+"""Mixed precision within a budget: the cost and loss of each width of each layer, and the choice with the least loss.
 
-A layer is as it was quantized, or has weights of 4 bits, or 16 bits. It costs the bytes of its constants, and time: the
-estimate of `coverage`, or what it takes in compiled programs (`extensions.search.latency`), in one of which all layers
-are as they were quantized, and in one for each width all have it that may. What it loses is the divergence
-of `extensions.search.sensitivity`. Its sum over the layers, and over each two of which both have weights and are near
-each other, is minimized exactly (`qmlir.extensions.search.knapsack`).
+A layer keeps its width, or gets 4-bit weights, or 16 bits. It costs the bytes of its constants, and time: the estimate
+of `coverage`, or its time in compiled programs (`extensions.search.latency`). For measured times one program keeps all
+layers, and one for each width changes all layers that support it. The loss is the divergence of
+`extensions.search.sensitivity`. Its sum over the layers, and over pairs of nearby layers with weights, is minimized
+exactly (`qmlir.extensions.search.knapsack`).
 
-The estimate of a layer is that of its wider operand, so that two layers of 16 bits beside each other are counted as no
-less than they take: what is chosen is within the budget. Measured times do not count what casts between two widths
-take, so the program of the chosen widths is measured, too.
+The estimate of a layer uses its wider operand, so adjacent 16-bit layers are never underestimated: the choice is within
+the budget. Measured times don't include casts between widths, so the program of the chosen widths is measured as well.
 """
 
 import json
@@ -42,37 +41,38 @@ from qmlir.text.tables import aligned, bytes_text
 from qmlir.workflows.workers import environment
 
 SAMPLES = 512
-"""Samples that gradients are taken on at most. Few of them decide, those whose class is not sure. On a ResNet-8 whose
-samples are those of its training the rank correlation with 256 choices is .75 to .93 with each 128 of 512, .84 to .95
-with 256, and .91 with all. On the digits CNN it is .90 to .93 with 32, .94 to .96 with 64 and .96 to .97 with 128."""
+"""The largest number of samples that gradients are computed on. A few decide: those whose class is uncertain. On a
+ResNet-8 with its training samples, the rank correlation with 256 choices is 0.75 to 0.93 with each 128 of 512, 0.84 to
+0.95 with 256, and 0.91 with all. On the digits CNN it is 0.90 to 0.93 with 32, 0.94 to 0.96 with 64 and 0.96 to 0.97
+with 128."""
 
 FEWEST = 128
-"""Those of a large model."""
+"""The least number of samples, for large models."""
 
 MULTIPLY_ADDS = 2e10
-"""Those of one run of all samples, which the gradients take five times: about two minutes of one core."""
+"""The multiply-adds of running all samples once. Gradients take five times that: about two minutes on one core."""
 
 STATES = 64
-"""Choices of the last layers that the solver keeps apart at most. This says how far apart two layers with weights may
-be for what they lose together to count in full: 6 layers of two widths each, 3 of three. On the ResNet-8 the rank
-correlation is .85 for 3, .91 for 6, and .92 for all, of which the other half is not near."""
+"""The largest number of choices for the last layers that the solver keeps apart. It limits how far apart two layers
+with weights may be for their joint loss to count exactly: 6 layers with two widths each, 3 with three. On the ResNet-8
+the rank correlation is 0.85 for 3, 0.91 for 6, and 0.92 for all pairs, half of which are not nearby."""
 
 SHOWN = 12
-"""Points of a front that are printed."""
+"""The largest number of points of a front that are printed."""
 
 
 @dataclass(frozen=True)
 class SearchBudget:
-    """The most that a model may take; at least one of the two."""
+    """Upper limits for a model; at least one of the two is set."""
 
     bytes: int | None = None
-    """Of its quantized constants, packed."""
+    """Bytes of the quantized constants, packed."""
 
     time: float | None = None
-    """As a multiple of that of the model as it was quantized, estimated or measured."""
+    """Estimated or measured time, as a multiple of that of the model as quantized."""
 
     def check(self) -> None:
-        """Raise `DiagnosticError` for a budget that has no limit, or one that is not above 0."""
+        """Raises `DiagnosticError` if the budget has no limit, or a limit that is not positive."""
         if self.bytes is None and self.time is None:
             raise text_error("a budget requires a number of bytes, an estimated time, or both")
         for name, figure in (("bytes", self.bytes), ("time", self.time)):
@@ -82,25 +82,25 @@ class SearchBudget:
 
 @dataclass(frozen=True)
 class LayerWidth:
-    """What one width of one layer changes in the model as it was quantized."""
+    """The changes in cost and loss if one layer of the model as quantized gets one width."""
 
     layer: str
     width: Width
     bytes: int
     time: float
-    """As a part of all of it; 0 where the budget has none."""
+    """The change as a fraction of the model's time; 0 if the budget has no time."""
 
     loss: float
-    """The divergence in nats that it adds."""
+    """The added divergence in nats."""
 
 
 @dataclass(frozen=True)
 class FrontPoint:
-    """A choice of widths that none which costs no more loses as little as."""
+    """A Pareto-optimal choice of widths: each choice that costs no more loses more."""
 
     bytes: int
     time: float | None
-    """As a multiple of that of the model as it was quantized; `None` where the budget has none."""
+    """Time as a multiple of that of the model as quantized; `None` if the budget has no time."""
 
     loss: float
     """The predicted divergence from the float model in nats."""
@@ -108,33 +108,33 @@ class FrontPoint:
     widths: Mapping[str, Width]
     is_chosen: bool
     accuracy: float | None = None
-    """As measured; `None` where it was not."""
+    """The measured accuracy; `None` if it was not measured."""
 
 
 @dataclass(frozen=True)
 class Allotment:
-    """What a budget gives."""
+    """The result of a search within a budget."""
 
     samples: int
-    """Those that the loss was predicted on."""
+    """Number of samples that the loss was predicted on."""
 
     layers: tuple[LayerWidth, ...]
     front: tuple[FrontPoint, ...]
-    """Of the whole front so many points as a reader takes in, those that cost least first, and the chosen one."""
+    """At most `SHOWN` points of the front, the cheapest first, including the chosen one."""
 
     points: int
-    """Of the whole front."""
+    """Number of points of the whole front."""
 
     measured_time: float | None = None
-    """Of the program of the chosen point, in the unit of `time`; `None` where times are estimated."""
+    """Measured time of the chosen point, in the unit of `time`; `None` if times are estimated."""
 
     @property
     def chosen(self) -> FrontPoint:
-        """The point of the least loss."""
+        """The point with the least loss."""
         return next(each for each in self.front if each.is_chosen)
 
     def measured(self, accuracy: Callable[[Widths], float], most: int) -> "Allotment":
-        """The same with the accuracy of the chosen point, and of others up to `most` points."""
+        """Returns this result with measured accuracies of the chosen point and of others, up to `most` points."""
         others = [each for each in self.front if not each.is_chosen]
         kept = [self.chosen, *_spread(others, most - 1)]
         return replace(
@@ -143,7 +143,7 @@ class Allotment:
         )
 
     def text(self, metric: str) -> str:
-        """The tables of layers and of the front."""
+        """Formats the tables of the layers and of the front; `metric` is the name of the accuracy."""
         widths = list(dict.fromkeys(each.width for each in self.layers))
         known = {(each.layer, each.width): each for each in self.layers}
         chosen = self.chosen.widths
@@ -170,40 +170,41 @@ def _loss(found: LayerWidth | None) -> str:
 
 
 def _spread(points: Sequence[Any], count: int) -> list[Any]:
-    """So many of the points, the first and the last among them where there are two and more."""
+    """Returns `count` of the points, equally spaced; the first and the last are included if `count` is 2 or more."""
     if count >= len(points):
         return list(points)
     return [points[place * (len(points) - 1) // max(count - 1, 1)] for place in range(count)]
 
 
 Alone = tuple[str, Width]
-"""A layer and the width that it has alone, all others being as they are."""
+"""A layer and a width that it alone has: all others keep theirs."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What widths lose, as far as it is predicted."""
+    """The predicted loss of each choice of widths."""
 
     matrix: F64
-    """Of `divergences`; the first row is the model as it was quantized."""
+    """The matrix of `divergences`; its first row is the model as quantized."""
 
     rows: Mapping[Alone, int]
     weighted: Sequence[str]
-    """The layers that have weights, in the order of the model."""
+    """The layers with weights, in the order of the model."""
 
     def of(self, width: Alone) -> float:
-        """The divergence in nats that one width adds alone."""
+        """Returns the divergence in nats that one width adds alone."""
         row = self.rows[width]
         return float(self.matrix[row, row] - self.matrix[0, 0])
 
     @property
     def reach(self) -> int:
-        """How far apart two layers with weights may be to be near: of so many there are at most `STATES` choices."""
+        """How far apart two nearby layers with weights may be, so that the solver keeps at most `STATES` choices
+        apart."""
         ways = max((1 + len(self._widths(name)) for name in self.weighted), default=1)
         return int(math.log(STATES, ways) + 1e-9) if ways > 1 else 0
 
     def near(self) -> Iterator[tuple[str, str]]:
-        """The pairs of layers for which both widths count together, the earlier first."""
+        """Yields the pairs of nearby layers, whose joint loss counts exactly, the earlier layer first."""
         for place, later in enumerate(self.weighted):
             for earlier in self.weighted[max(0, place - self.reach) : place]:
                 yield earlier, later
@@ -212,15 +213,16 @@ class Prediction:
         return [width for layer, width in self.rows if layer == name]
 
     def together(self, first: Alone, second: Alone) -> float:
-        """The divergence in nats that two widths add together, beside what each adds alone."""
+        """Returns the divergence in nats that two widths add together, in addition to that of each alone."""
         one, other, known = self.rows[first], self.rows[second], self.matrix
         return float(2 * (known[one, other] - known[one, 0] - known[0, other] + known[0, 0]))
 
     def added(self, width: Alone) -> float:
-        """The divergence in nats that one width adds, with its share of what it adds together with layers far from it.
+        """Returns the divergence in nats that one width adds, including its share of joint losses with distant layers.
 
-        A sum over layers has the least squared error for a product of theirs, where all widths are as likely, with the
-        mean of the product over the widths of the other layer in each: of two widths, one of which adds nothing, half.
+        The least-squares approximation of a product by a sum over layers, with all widths equally likely, uses for each
+        layer the mean of the product over the widths of the other one: for two widths of which one adds nothing, half
+        of it.
         """
         name, _ = width
         found = self.of(width)
@@ -234,7 +236,7 @@ class Prediction:
         return found
 
     def loss(self, widths: Widths) -> float:
-        """The divergence in nats from the float model."""
+        """Returns the predicted divergence from the float model in nats."""
         alone = sum(self.added(each) for each in widths.items())
         pairs = ((first, second) for first, second in self.near() if first in widths and second in widths)
         beside = sum(self.together((first, widths[first]), (second, widths[second])) for first, second in pairs)
@@ -242,7 +244,7 @@ class Prediction:
 
 
 def samples_to_grade(module: ModuleOp, function: str = ENTRY) -> int:
-    """How many samples gradients of `module` are taken on: fewer of a large model."""
+    """Returns the number of samples to compute gradients of `module` on: fewer for a large model."""
     products = sum(
         op.multiply_adds() for op in function_of(module, function).walk() if isinstance(op, MultipliesAndAdds)
     )
@@ -250,13 +252,13 @@ def samples_to_grade(module: ModuleOp, function: str = ENTRY) -> int:
 
 
 def rounded_by(layered: Layered, choices: Sequence[Widths]) -> list[Rounded]:
-    """The places of `layered.decided` that each choice of widths rounds."""
+    """Returns the places of `layered.decided` that each choice of widths rounds, with their types."""
     decided = map(layered.decisions, choices)
     return [dict(pair for each in one for pair in rounded(each).items()) for one in decided]
 
 
 Divergences = Callable[[Sequence[Widths]], F64]
-"""The matrix of `divergences` of choices of widths."""
+"""Computes the matrix of `divergences` for choices of widths."""
 
 
 def predict(
@@ -267,10 +269,10 @@ def predict(
     figures: Measurements,
     measured: Divergences | None = None,
 ) -> Prediction:
-    """What each of `wanted` loses, by gradients on `batches` of the scores in `output`.
+    """Predicts the loss of each of `wanted` from gradients on `batches` of the logits `output`.
 
-    All of it comes from one pass, which is made, here or by `measured`, where a part of it is not in `figures`. Raises
-    `DiagnosticError` for an operation that has no gradient.
+    If `figures` lacks a part of the result, all of it is computed by one pass, here or by `measured`. Raises
+    `DiagnosticError` if an operation has no gradient.
     """
     alone: list[Widths] = [{}, *({name: width} for name, width in wanted)]
     rows, columns = np.triu_indices(len(alone))
@@ -297,11 +299,12 @@ def allot(
     latency: Latency | None = None,
     losses: Divergences | None = None,
 ) -> Allotment:
-    """The widths of the layers that lose least within `budget`, by gradients on `batches` of the scores in `output`.
+    """Returns the widths with the least predicted loss within `budget`, from gradients on `batches` of the logits
+    `output`.
 
-    Times are measured by `latency`, or estimated without one. `losses` says what choices of widths lose, in the place
-    of a pass here. A width that costs as much as the layer does is no candidate: no budget could refuse it. Raises
-    `DiagnosticError` for a budget that no choice keeps, and for an operation that has no gradient.
+    Times are measured by `latency`, or estimated if that is `None`. `losses` computes the losses of choices of widths,
+    instead of a pass here. A width that costs the same as the layer's present width is no candidate, as no budget could
+    exclude it. Raises `DiagnosticError` if no choice meets the budget or an operation has no gradient.
     """
     tried = [
         (name, width)
@@ -364,7 +367,8 @@ def allot(
 
 
 def _pairs(known: Prediction, ways: Mapping[str, Sequence[Width | None]]) -> dict[tuple[int, int], F64]:
-    """What each two layers lose together, by their places in `ways`: for each width of both."""
+    """Returns the joint losses of each pair of nearby layers, by their indices in `ways`: one element per pair of
+    widths."""
     places = {name: place for place, name in enumerate(ways)}
     return {
         (places[first], places[second]): np.asarray(
@@ -386,7 +390,7 @@ def _text(widths: Widths) -> str:
 
 
 def constant_bytes(layered: Layered, widths: Widths) -> int:
-    """The bytes of the quantized constants, packed: one that several operations read in one type is there once."""
+    """Returns the bytes of the quantized constants, packed; a constant with several readers of one type counts once."""
     constants: dict[tuple[SSAValue, UniformQuantizedType], int] = {}
     for each in layered.decisions(widths):
         for (op, place), type_ in each.constants.items():
@@ -396,7 +400,7 @@ def constant_bytes(layered: Layered, widths: Widths) -> int:
 
 
 def _estimated(layered: Layered, figures: Measurements) -> Callable[[Widths], int]:
-    """The estimated time of the model with some widths."""
+    """Returns a function that estimates the time of the model with given widths."""
 
     def count(widths: Widths) -> int:
         return int(figures.measured(f"time {_text(widths)}", lambda: coverage(layered.quantized(widths)).cost))
@@ -405,7 +409,7 @@ def _estimated(layered: Layered, figures: Measurements) -> Callable[[Widths], in
 
 
 def _times(latency: Latency, widths: Widths, figures: Measurements) -> dict[str, int]:
-    """The nanoseconds of each layer in the program of `widths`, which are known of this code and processor alone."""
+    """Returns the nanoseconds of each layer in the program of `widths`, stored for this code and CPU only."""
     names = ["", *latency.layered.layers]
     here = f"{content_digest(environment())[:16]}{registry.plugged_code()[:16]} {latency.threads}"
     found = figures.together(
@@ -416,7 +420,7 @@ def _times(latency: Latency, widths: Widths, figures: Measurements) -> dict[str,
 
 
 def _measured(latency: Latency, tried: Sequence[Alone], figures: Measurements) -> Callable[[Widths], int]:
-    """The measured time of the model, and with one layer in a width of those that are `tried`."""
+    """Returns a function that adds measured times of layers, from one program for each width in `tried`."""
     begun = _times(latency, {}, figures)
     total = sum(begun.values())
     uniform: dict[Width, dict[str, int]] = {}
@@ -431,7 +435,7 @@ def _measured(latency: Latency, tried: Sequence[Alone], figures: Measurements) -
 
 
 def _unreachable(budget: SearchBudget, size: int, time: int, lowest: Sequence[int]) -> Exception:
-    """What says that a budget is too small, and what each of its parts takes at least."""
+    """Returns the error for a budget that is too small, with the minimum of each of its limits."""
     parts: list[str] = []
     if budget.bytes is not None:
         parts.append(f"{budget.bytes} bytes (minimum {size + lowest[0]})")

@@ -1,7 +1,7 @@
-"""What each layer takes in a compiled program, measured kernel by kernel.
+"""The time of each layer in a compiled program, measured kernel by kernel.
 
-A kernel that several nodes share, such as a convolution with the sum and the activation behind it, is one of its first
-node with weights. So the times of layers add up to those of the kernels, whatever is fused.
+A kernel that covers several nodes, such as a convolution with a fused residual add and activation, counts for its first
+node with weights. So the times of the layers add up to those of the kernels, whatever is fused.
 """
 
 from collections import Counter
@@ -14,21 +14,21 @@ from qmlir.targets.cpu.compiler import compile_module
 from qmlir.targets.cpu.timing import KernelTime
 
 ROUNDS = 50
-"""Runs of a program; the shortest time of each kernel counts, which other work on the machine disturbs least."""
+"""Runs of a program. The shortest time of each kernel counts, as other work on the machine disturbs it least."""
 
 
 @dataclass(frozen=True)
 class Latency:
-    """Measures programs of a module whose layers have widths, on one sample."""
+    """Measures compiled programs of a module with chosen layer widths, on one sample."""
 
     layered: Layered
     inputs: Mapping[str, Array]
     threads: int = 1
 
     def of(self, widths: Widths) -> dict[str, int]:
-        """The nanoseconds of each layer with these widths, and of all that is in none, by the name ''.
+        """Returns the nanoseconds of each layer with these widths; the name '' stands for the rest of the program.
 
-        Raises `DiagnosticError` for what cannot be compiled.
+        Raises `DiagnosticError` if the module cannot be compiled.
         """
         program = compile_module(self.layered.quantized(widths), threads=self.threads)
         found: Counter[str] = Counter(dict.fromkeys(["", *self.layered.layers], 0))
@@ -43,6 +43,7 @@ class Latency:
 
 
 def _named(node: str, names: Iterable[str]) -> str:
-    """The longest of `names` that a node, or a part of it such as `fc1/bias_add`, belongs to; empty for none."""
+    """Returns the longest of `names` that a node, or a part of it such as `fc1/bias_add`, belongs to; empty if none
+    does."""
     fitting: Sequence[str] = [name for name in names if node == name or node.startswith(f"{name}/")]
     return max(fitting, key=len, default="")

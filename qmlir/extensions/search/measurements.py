@@ -1,4 +1,4 @@
-"""Figures that are slow to measure, by name, in a file that a killed run leaves for the next one."""
+"""Figures that are slow to measure, stored by name in a file, so that an interrupted search can continue."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -17,12 +17,12 @@ _START = f'{{\n "format": "{FORMAT}"'.encode()
 
 
 class Measurements:
-    """Figures by name, kept in a file where there is one."""
+    """Measured figures by name, optionally stored in a file."""
 
     def __init__(self, key: str, path: str | PathLike[str] | None = None) -> None:
-        """The figures that `path` has under `key`; those of another key are replaced.
+        """Reads the figures that `path` holds under `key`; figures under another key are replaced.
 
-        Raises `DiagnosticError` if another file is there.
+        Raises `DiagnosticError` if `path` is a file of another kind.
         """
         self.key = key
         self.path = None if path is None else path_of(path)
@@ -30,22 +30,22 @@ class Measurements:
             check_generated(self.path, _START)
         self._figures: dict[str, float] = {} if self.path is None else _read(self.path, key)
         self.known = len(self._figures)
-        """How many there were."""
+        """Number of figures that were read."""
         self.taken = 0
-        """How many were measured since."""
+        """Number of figures measured since."""
 
     def __contains__(self, name: str) -> bool:
         return name in self._figures
 
     def measured(self, name: str, measure: Callable[[], float]) -> float:
-        """The figure of that name: the one that is known, or `measure()`, which is written down at once.
+        """Returns the stored figure `name`, or calls `measure` and stores its result at once.
 
-        Raises `DiagnosticError` where it cannot be.
+        Raises `DiagnosticError` if it cannot be stored.
         """
         return self.together([name], lambda: [measure()])[0]
 
     def together(self, names: Sequence[str], measure: Callable[[], Sequence[float]]) -> list[float]:
-        """The figures of these names: those that are known, or all by `measure()`, where one of them is not."""
+        """Returns the stored figures `names`; if one is missing, calls `measure` and stores all its results."""
         if any(name not in self._figures for name in names):
             self._figures.update(zip(names, measure(), strict=True))
             self.taken += len(names)
@@ -55,13 +55,13 @@ class Measurements:
         return [self._figures[name] for name in names]
 
     def text(self) -> str:
-        """The content of the file."""
+        """Returns the content of the file."""
         content = {"format": FORMAT, "key": self.key, "figures": self._figures}
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 def _read(path: Path, key: str) -> dict[str, float]:
-    """The figures of a file; none where it is not there yet, or no file of ours: there is nothing to go on from."""
+    """Returns the figures of a file; none if it does not exist or cannot be parsed."""
     try:
         data = read_data(path, allow_nonfinite=True)
         data["format"].text([FORMAT])

@@ -1,4 +1,4 @@
-"""Schedules that a search may choose for a contraction, and the file of those that it found."""
+"""The candidate schedules of a contraction, and the file of tuned schedules."""
 
 import hashlib
 import json
@@ -35,17 +35,17 @@ from qmlir.targets.cpu.scheduled.schedule import (
 from qmlir.text.data import JsonValue, parse_data
 from qmlir.text.files import read_regular
 
-# The file of a schedule search: for each kernel the schedule that was fastest, and the times.
+# The file of tuned schedules: for each kernel the fastest schedule, and the times.
 #
-# JSON, an entry for each kernel under the digest of its identity. An entry has a digest of its own: one that was
-# changed by hand or by accident is not an entry. What a schedule says is checked where it is used.
+# It is JSON, with one entry for each kernel under the digest of its identity. Each entry has its own digest: an entry
+# that was changed by hand or by accident is ignored. The schedule in an entry is validated when it is used.
 #
-# Two contractions are the same kernel where all is equal that decides how fast their loops are: sizes, types, steps
-# of windows, whether weights are known, the loops that accept them, the operations of the epilogue; not numbers and
-# names.
+# Two contractions are the same kernel if everything that determines the speed of their loops is equal: sizes, types,
+# strides of windows, whether weights are constant, the variants that accept them, the operations of the epilogue.
+# Values and names don't matter.
 
 _NUMBERS = ("schedule", "operandSegmentSizes", "epilogue_maps", "input_zero_point", "weight_zero_point")
-"""The properties that are told apart from the others, or do not count."""
+"""Properties that are compared separately, or not at all."""
 
 
 def _text(attribute: Attribute) -> str:
@@ -55,7 +55,7 @@ def _text(attribute: Attribute) -> str:
 
 
 def _steps(op: ContractionOp) -> Iterator[str]:
-    """The operations of the epilogue by name and type."""
+    """Yields the operations of the epilogue by name and type."""
     for each in op.body.walk():
         if isinstance(each, ConstantOp | YieldOp):
             continue
@@ -69,9 +69,10 @@ def _is_known(op: ContractionOp) -> bool:
 
 
 def kernel_identity(op: ContractionOp, isa: str, threads: int) -> str:
-    """A line that is the same for contractions that one schedule fits alike, on an instruction set and so many threads.
+    """Returns a line that is equal for contractions with the same best schedule, for an instruction set and thread
+    count.
 
-    `op` is not packed yet.
+    `op` must not be packed yet.
     """
     properties = [f"{name}={_text(value)}" for name, value in sorted(op.properties.items()) if name not in _NUMBERS]
     epilogue = [
@@ -93,34 +94,34 @@ FORMAT = "qmlir-tuning"
 VERSION = 1
 _KERNELS, _DIGEST = "kernels", "digest"
 _SHORTEST = 1e-12
-"""Seconds: no loop is faster, and times are divided by each other."""
+"""A lower bound of times in seconds: no loop is faster, and times are divided by each other."""
 
 
 @dataclass(frozen=True)
 class TunedKernel:
-    """What a search found out about one kernel."""
+    """The result of tuning one kernel."""
 
     kernel: str
-    """Its identity (`kernel_identity`)."""
+    """The kernel's identity (`kernel_identity`)."""
 
     schedule: str | None
-    """The schedule that is faster than that of the table, `None` where none is."""
+    """The schedule that is faster than the built-in one; `None` if none is."""
 
     default: str
-    """The schedule of the table."""
+    """The built-in schedule, from the tables."""
 
     seconds: float
     """The shortest time of the fastest schedule."""
 
     default_seconds: float
-    """The shortest time of the schedule of the table."""
+    """The shortest time of the built-in schedule."""
 
     tried: int
-    """How many schedules were timed."""
+    """Number of schedules that were timed."""
 
     @staticmethod
     def of(data: JsonValue) -> "TunedKernel":
-        """The entry that data holds. Raises `DiagnosticError`."""
+        """Parses an entry. Raises `DiagnosticError` if it is malformed."""
         schedule = data["schedule"]
         return TunedKernel(
             data["kernel"].text(),
@@ -133,17 +134,17 @@ class TunedKernel:
 
     @property
     def key(self) -> str:
-        """What it is kept under."""
+        """The key of the entry in the file."""
         return key_of(self.kernel)
 
     @property
     def gain(self) -> float:
-        """The share of the time that the schedule saves."""
+        """The fraction of the time that the schedule saves."""
         return 0.0 if self.schedule is None else 1 - self.seconds / self.default_seconds
 
 
 def key_of(identity: str) -> str:
-    """What a kernel is kept under."""
+    """Returns the key under which a kernel is stored."""
     return hashlib.sha256(identity.encode()).hexdigest()[:32]
 
 
@@ -153,14 +154,14 @@ def _digest(entry: Mapping[str, Any]) -> str:
 
 
 def tuning_text(kernels: Mapping[str, TunedKernel]) -> str:
-    """The text of a file with these entries by key."""
+    """Formats a file with these entries, by key."""
     entries = {key: asdict(kernels[key]) for key in sorted(kernels)}
     content = {key: {**entry, _DIGEST: _digest(entry)} for key, entry in entries.items()}
     return json.dumps({"format": FORMAT, "version": VERSION, _KERNELS: content}, indent=1) + "\n"
 
 
 def _entry(key: str, found: JsonValue) -> TunedKernel | None:
-    """An entry as it was written, `None` for anything else."""
+    """Parses an entry; returns `None` if it is malformed or its digest doesn't match."""
     try:
         made = TunedKernel.of(found)
         is_whole = found.value == {**asdict(made), _DIGEST: _digest(asdict(made))} and made.key == key
@@ -171,14 +172,14 @@ def _entry(key: str, found: JsonValue) -> TunedKernel | None:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What a file has: its entries by key, and how many more it had that are damaged."""
+    """The entries of a file by key, and the number of damaged ones."""
 
     kernels: Mapping[str, TunedKernel]
     damaged: int = 0
 
     @staticmethod
     def from_text(text: str | bytes) -> "Tuning":
-        """What `tuning_text` gave. Raises `DiagnosticError` for any other text."""
+        """Parses the output of `tuning_text`. Raises `DiagnosticError` for any other text."""
         data = parse_data(text, "it")
         data["format"].text([FORMAT])
         data["version"].integer(VERSION, VERSION)
@@ -188,7 +189,7 @@ class Tuning:
 
     @staticmethod
     def read(path: Path) -> "Tuning":
-        """What the file at `path` has. Raises `DiagnosticError`, one line, where it cannot be read or is none."""
+        """Reads the file at `path`. Raises a one-line `DiagnosticError` if it cannot be read or has another format."""
         try:
             text = read_regular(path)
         except OSError as error:
@@ -199,28 +200,29 @@ class Tuning:
             raise text_error(f"'{path}' does not contain tuned schedules: {error.diagnostic.message}") from error
 
     def digest(self) -> str:
-        """A digest of the schedules that are not those of the table; empty where there is none."""
+        """Returns a digest of the schedules that differ from the built-in ones; empty if none does."""
         chosen = {key: each.schedule for key, each in self.kernels.items() if each.schedule is not None}
         return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest() if chosen else ""
 
 
-# The schedules that a contraction may have: what a search tries, and all that a file of tuned schedules may say.
+# The candidate schedules of a contraction: those that a search tries, and the only ones that a file may name.
 #
-# Each gives the same numbers. Of integers every family of loops whose row of the table accepts the operation is
-# there; of floats only the one of the table, because another may round otherwise.
+# All of them compute the same values. For integers, every variant whose table row accepts the operation is a candidate;
+# for floats only the built-in one, as another may round differently.
 
 _OTHERS = 2
-"""Registers that hold no sums and no weights: what is multiplied with them, and a constant."""
+"""Registers that hold neither accumulators nor weights: the broadcast operand, and a constant."""
 
 _MOST_VECTORS, _MOST_ROWS = 4, 14
-"""Larger tiles along one axis read more than they save."""
+"""The largest tile along each axis: larger ones read more than they save."""
 
 _MOST_HEIGHTS = 3
-"""So many numbers of rows are tried for each number of vectors: smaller tiles read weights more often."""
+"""Number of row counts tried for each number of vectors: smaller tiles read weights more often."""
 
 
 def _rows(positions: int, most: int) -> Iterator[int]:
-    """Rows of tiles from `most` on down: those that leave no rest, and those that make tiles of about one size."""
+    """Yields row counts of tiles from `most` down: those without a remainder, and those that make tiles of similar
+    size."""
     if positions <= most:
         yield max(positions, 1)
         return
@@ -233,7 +235,7 @@ def _rows(positions: int, most: int) -> Iterator[int]:
 
 
 def _tiles(op: ContractionOp, row: Row, registers: int) -> Iterator[tuple[int, int]]:
-    """Rows and vectors of the tiles that registers have room for."""
+    """Yields the rows and vectors of the tiles that fit the registers."""
     widths = (row.vectors,) if variant_named(row.variant).is_interleaved else range(_MOST_VECTORS, 0, -1)
     for vectors in widths:
         most = (registers - vectors - _OTHERS) // vectors
@@ -248,7 +250,7 @@ def _direct(op: ContractionOp, isa: str, threads: int) -> Iterator[ScheduleAttr]
     if isinstance(op.accumulator_type, AnyFloat):
         return
     for row in others:
-        # Others with a fraction of the products in an instruction never catch up.
+        # Variants with fewer products per instruction never catch up.
         if row.variant != "splat" or variant_named(first.variant).group == 1:
             yield schedule_of(op, found, row, (row.rows, row.vectors), threads)
 
@@ -268,9 +270,9 @@ def _unthreaded(schedule: ScheduleAttr) -> ScheduleAttr:
 
 
 def candidates(op: ContractionOp, isa: str, threads: int) -> tuple[ScheduleAttr, ...]:
-    """The schedules that `op` may have on `isa`, each once, the one of the table first.
+    """Returns the schedules that `op` supports on `isa`, without duplicates, the built-in one first.
 
-    For several threads each schedule that divides the work is there without that, too.
+    With several threads, each threaded schedule is also returned without threading.
     """
     if math.prod(shaped(op.target)[0]) == 0:
         return (schedule_for(op, isa, threads),)
@@ -284,7 +286,7 @@ def candidates(op: ContractionOp, isa: str, threads: int) -> tuple[ScheduleAttr,
 
 @dataclass(frozen=True)
 class TunedChoices:
-    """The file at `path`, or nothing where that is empty, for an instruction set and so many threads."""
+    """The tuned schedules in the file at `path` (none if it is empty) for an instruction set and thread count."""
 
     path: str
     isa: str
@@ -292,7 +294,7 @@ class TunedChoices:
 
     @cached_property
     def _tuning(self) -> Tuning:
-        """Raises `DiagnosticError` where the file cannot be read or is none."""
+        """The content of the file. Raises `DiagnosticError` if it cannot be read or has another format."""
         found = Tuning.read(Path(self.path)) if self.path else Tuning({})
         if found.damaged:
             many = "entries are" if found.damaged > 1 else "entry is"
@@ -300,9 +302,9 @@ class TunedChoices:
         return found
 
     def schedule(self, op: ContractionOp) -> ScheduleAttr | None:
-        """The schedule that a search found for `op`, `None` where the table has the fastest, or nobody searched.
+        """Returns the tuned schedule of `op`; `None` if the built-in one is fastest, or none was searched.
 
-        A schedule that `op` cannot have is told, and left out.
+        Warns about a schedule that `op` does not support, and ignores it.
         """
         if not self._tuning.kernels:
             return None
@@ -320,5 +322,5 @@ class TunedChoices:
 
 
 def schedule_choices(path: str, isa: str, threads: int) -> Choices:
-    """The service `schedule_choices`."""
+    """Implements the service `schedule_choices`."""
     return TunedChoices(path, isa, threads).schedule

@@ -1,4 +1,4 @@
-"""`qmlir search`: mixed precision. Finds layers that need more bits, or do with fewer, for a given accuracy."""
+"""`qmlir search`: mixed precision. Finds the layers that need more bits, or can do with fewer, for a given accuracy."""
 
 import argparse
 from dataclasses import replace
@@ -23,11 +23,11 @@ from qmlir.tools.stdio import UsageError
 from qmlir.workflows.folder import check_new_folder, names_of
 
 STATE = ".search.json"
-"""The file of measurements, in the folder of the result."""
+"""The file of measurements in the output folder."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `qmlir search`."""
+    """Adds the arguments of `qmlir search`."""
     add_model(
         parser,
         help="float model (.onnx or .mlir), - for a module on stdin, or a folder written by qmlir quantize, whose "
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Search, and write the result: 1 if the bound cannot be kept. Raises `DiagnosticError`."""
+    """Searches, and writes the result; returns 1 if the bound cannot be met. Raises `DiagnosticError`."""
     if arguments.max_steps is not None and arguments.max_steps < 0:
         raise UsageError(f"qmlir search: error: --max-steps must be >= 0, but got {arguments.max_steps}\n")
     output = Path(arguments.output)
@@ -109,14 +109,14 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 
 def _save(output: Path, source: FloatModel, found: SearchResult, arguments: argparse.Namespace) -> None:
-    """Write the folder of the found model; the measurements lie in it."""
+    """Writes the folder of the quantized model; it already contains the measurements."""
     settings = {**found.quantized.settings, "recipe": RecipeText("search.toml", found.recipe)}
     quantized = replace(found.quantized, settings=settings)
     quantized.save_folder(output, source.stem, quantized.summary(arguments.model, arguments.data))
 
 
 def _report(found: SearchResult, output: Path) -> str:
-    """The result, and where it is."""
+    """Formats the result and its location."""
     return f"{found.text()}{output}: the quantized model with its recipe\n" if found.is_reached else found.text()
 
 

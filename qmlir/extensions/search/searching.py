@@ -1,21 +1,22 @@
-"""Mixed precision by search: which layers have to be wider, or may be narrower, for an accuracy to hold.
+"""Mixed precision by search: the layers that must be wider, or may be narrower, to keep an accuracy.
 
-`drop` begins with the model quantized as the user says, and lets go of it where it hurts most: layer by layer gets 16
-bits (or float, where 16 are not supported) until the bound holds. `raise` goes the other way, and gives layer by layer
-weights of 4 bits as long as the bound holds, beginning where it hurts least. `budget` has no bound, but bytes or an
-estimated time that the model may take: one backward pass predicts what each width of each layer loses, and of all
-choices within the budget the one of the least sum is taken (`qmlir.extensions.search.budget`).
+- `drop` starts from the model quantized with the user's settings, and widens the most sensitive layers one by one to 16
+  bits (float if these are unsupported) until the bound holds.
+- `raise` gives the layers 4-bit weights one by one, the least sensitive first, as long as the bound holds.
+- `budget` has a limit of bytes or time instead of a bound: one backward pass predicts the loss of each width of each
+  layer, and the choice within the budget with the least sum is taken (`qmlir.extensions.search.budget`).
 
-For `drop` and `raise`, how much a layer hurts is the ratio of signal to noise of the output, on samples that
-calibrated, against the model in which no layer is as narrow: of all others none is narrow either. That orders layers by
-what changing one of them gives, where errors per value add up along the network and put the last layers first. Measured
-on the digit classifiers with 32 samples, as the number of layers that must be widened for the float model's accuracy,
-by this order, by the error of the output when only that layer is widened, and by the errors of the layers' own values:
-CNN with 4-bit weights and values 6, 13 and 16 of 18, CNN with 3-bit weights 5, 8 and 6; a small multilayer perceptron
-with 3 bits 4, 5 and 4 of 5.
+For `drop` and `raise`, the sensitivity of a layer is the SQNR of the output, on calibration samples, if this layer
+alone is narrow. The reference is the model in which no layer is. This order reflects the effect of changing one layer,
+whereas errors per value accumulate along the network and put the last layers first. Measured on the digit classifiers
+with 32 samples, as the number of layers that must be widened to reach the float accuracy, with this order, with the
+output error if only that layer is widened, and with the errors of the layers' own values: CNN with 4-bit weights and
+activations 6, 13 and 16 of 18; CNN with 3-bit weights 5, 8 and 6; a small multilayer perceptron with 3 bits 4, 5 and 4
+of 5.
 
-What a search has measured is on disk after each figure: one that was killed goes on where it was. It asks the same
-questions in the same order, so it needs no other state than the answers, under a digest of all that they depend on.
+Each measured figure is written to disk at once, so an interrupted search can continue. The search is deterministic: it
+asks for the same figures in the same order, so it needs no state except these, stored under a digest of everything that
+they depend on.
 """
 
 import hashlib
@@ -68,15 +69,15 @@ from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.workers import Cluster, workers_of
 
 RANKED_ON = 8
-"""Samples that the order of layers is measured on: noise is seen in every score. The CNN with 4 bits needs 7 layers by
-8 samples and 6 by 32, which take four times as long."""
+"""Samples used to rank layers: few suffice, as noise shows in every logit. The CNN with 4 bits needs 7 layers with 8
+samples and 6 with 32, which take four times as long."""
 
 _ROUNDING = 1e-12
 """The tolerance of a comparison of accuracies, which are multiples of `1 / samples`."""
 
 
 class SearchMode(StrEnum):
-    """Which way a search goes."""
+    """The direction of a search."""
 
     DROP = "drop"
     RAISE = "raise"
@@ -229,7 +230,7 @@ class SearchResult(Readable):
 
 
 class _Search:
-    """One search: what it works on, and what it has measured."""
+    """One search: its subject, and the figures measured so far."""
 
     def __init__(
         self, layered: Layered, trials: Trials | TrialsByWorkers, measurements: Measurements, bound: float,
@@ -246,13 +247,16 @@ class _Search:
         self.steps: list[SearchStep] = []
 
     def accuracy(self, widths: Widths) -> float:
-        """Of the model with these widths."""
+        """Returns the accuracy of the model with these widths."""
         ((_, found),) = self.accuracies([widths])
         return found
 
     def accuracies(self, chain: Iterable[Widths]) -> Iterator[tuple[Widths, float]]:
-        """Each of `chain` with its accuracy. As many are measured together as can be, and counted when they are asked
-        for, so that a search that ends has measured the same wherever it did."""
+        """Yields each of `chain` with its accuracy.
+
+        Up to `trials.at_once` choices are measured together, but a figure is stored only when it is asked for, so the
+        stored figures don't depend on that number.
+        """
         for choices in _in_pieces(chain, self.trials.at_once):
             named = {_accuracy_name(each): each for each in choices}
             missing = [name for name in named if name not in self.measurements]
@@ -261,11 +265,14 @@ class _Search:
                 yield widths, self._measured(_accuracy_name(widths), lambda found=found: next(found))
 
     def holds(self, accuracy: float) -> bool:
-        """Whether an accuracy is enough."""
+        """Returns true if an accuracy meets the bound."""
         return accuracy >= self.bound - _ROUNDING
 
     def rank(self, tried: Mapping[str, Widths], reference: Widths) -> list[str]:
-        """The layers, those that add most noise to the output first; `tried` are the widths where each is alone."""
+        """Returns the layers, those that add most noise to the output first.
+
+        `tried` holds, for each layer, the widths of all layers with which it is measured.
+        """
         what = f"sqnr {Width.NARROW if not reference else self.widest}"
         missing = [widths for name, widths in tried.items() if f"{what} {name}" not in self.measurements]
         found = self.trials.noises(missing, reference)
@@ -275,7 +282,7 @@ class _Search:
         return order
 
     def _measured(self, name: str, measure: Callable[[], float]) -> float:
-        """The figure of that name, which is known or measured now."""
+        """Returns the stored figure of that name, or measures it."""
         found = self.measurements.measured(name, measure)
         self.advance(1)
         return found
@@ -284,10 +291,10 @@ class _Search:
         self.steps.append(step)
         self.on_step(step)
 
-    # The two ways
+    # The two directions
 
     def drop(self, max_steps: int | None) -> tuple[dict[str, Width], bool]:
-        """The widths found, and whether the search came to an end."""
+        """Widens layers until the bound holds; returns the widths, and whether the search is finished."""
         widths: dict[str, Width] = {}
         accuracy = self.accuracy(widths)
         best, best_widths = accuracy, dict(widths)
@@ -306,14 +313,14 @@ class _Search:
         return best_widths, len(self.steps) == len(order)
 
     def _wider(self, order: Sequence[str]) -> Iterator[Widths]:
-        """The widths after each layer that is widened."""
+        """Yields the widths after each widened layer."""
         widths: dict[str, Width] = {}
         for name in order:
             widths = self.layered.supported({**widths, name: self.widest})
             yield widths
 
     def narrow(self, max_steps: int | None) -> tuple[dict[str, Width], bool]:
-        """The widths found, and whether the search came to an end."""
+        """Narrows layers while the bound holds; returns the widths, and whether the search is finished."""
         widths: dict[str, Width] = {}
         if not self.holds(self.accuracy(widths)):
             return widths, True
@@ -321,7 +328,7 @@ class _Search:
         order = [*reversed(self.rank({name: {name: Width.NARROW} for name in candidates}, {}))]
         left: list[str] = order[:max_steps]
         while left:
-            # As long as layers are kept, what is measured ahead is what is asked for next.
+            # As long as layers keep 4 bits, the figures measured ahead are those needed next.
             for tried, accuracy in self.accuracies(_narrower(widths, [*left])):
                 name = left.pop(0)
                 is_kept = self.holds(accuracy)
@@ -333,13 +340,13 @@ class _Search:
 
 
 def _narrower(widths: Widths, order: Sequence[str]) -> Iterator[Widths]:
-    """The widths after each layer that gets weights of 4 bits."""
+    """Yields the widths after each layer that gets 4-bit weights."""
     for count in range(1, len(order) + 1):
         yield {**widths, **dict.fromkeys(order[:count], Width.NARROW)}
 
 
 def _accuracy_name(widths: Widths) -> str:
-    # JSON, so that no name of a layer makes two of them alike.
+    # JSON, so that different layer names never yield equal keys.
     return f"accuracy {json.dumps(dict(sorted(widths.items())), ensure_ascii=False)}"
 
 
@@ -350,7 +357,7 @@ def _in_pieces(chain: Iterable[Widths], size: int) -> Iterator[list[Widths]]:
 
 
 def _key(module: ModuleOp, profile: Profile, data: str, labels: Array | None, asked: Mapping[str, Any]) -> str:
-    """A digest of all that the figures of a search depend on."""
+    """Returns a digest of everything that the figures of a search depend on."""
     digest = model_digest(module)
     parts = {
         "model": [digest.structure, digest.weights, module_text(module)],
@@ -387,7 +394,7 @@ def _check_bound(way: SearchMode, bound: float | None, drop: float | None, budge
 
 @contextmanager
 def _saying_once() -> Generator[None]:
-    """A search tries hundreds of models: what was decided for each is of no interest, and a warning is said once."""
+    """Suppresses remarks, and reports each warning once: a search quantizes hundreds of models."""
     kept: dict[str, Diagnostic] = {}
 
     def keep(diagnostic: Diagnostic) -> None:
@@ -402,7 +409,7 @@ def _saying_once() -> Generator[None]:
 
 
 def _bar(candidates: int, progress: IO[str] | None) -> AbstractContextManager[Advance]:
-    """A model may hold before all figures are measured: the total is the most that there are."""
+    """Shows a progress bar. The total is an upper bound: a search may end before all figures are measured."""
     return bar("searching", 2 * candidates + 2, progress)
 
 

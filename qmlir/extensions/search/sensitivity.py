@@ -1,26 +1,24 @@
-"""What rounding the values of each layer costs, for all layers and widths from one backward pass of each sample.
+"""The loss caused by rounding the values of each layer, for all layers and widths from two backward passes per sample.
 
-The loss is the divergence of the quantized model's classes from those of the float model, which needs no labels. At the
-float model it is 0, and so is its gradient: the first term of its Taylor series is the quadratic one, which is the
-Fisher information (LeCun et al., Optimal Brain Damage, 1990; Li et al., BRECQ, 2021). With `p` the classes of the
-softmax of the scores, `d` what rounding adds to the values, and `g_k` the gradient of `log p_k` by these,
+The loss is the divergence of the quantized model's class probabilities from those of the float model, so it needs no
+labels. At the float model it and its gradient are 0: the first term of its Taylor series is quadratic, with the Fisher
+information (LeCun et al., Optimal Brain Damage, 1990; Li et al., BRECQ, 2021). With `p` the softmax of the logits, `d`
+the rounding error of the values, and `g_k` the gradient of `log p_k` with respect to them,
 
     KL(p || p') = 1/2 E[sum_k p_k (g_k . d)^2] + O(|d|^3)
 
-The true class would give the gradient of a loss that a trained model has nearly none of; the expectation over the
-model's own classes is the Fisher information itself. With random signs `e_k` one gradient has all classes: that of
-`sum_k e_k sqrt(p_k) log p_k` by the values, whose product with `d` has the same square in expectation. It is off by the
-products of each two classes, which are large for the likeliest two: in a second pass the signs of every other class,
-by their chances, are turned over, and these products cancel (`signs_of_passes`).
+(The loss against true labels has almost no gradient in a trained model; the expectation over the model's own classes is
+the Fisher information itself.) With random signs `e_k`, one gradient covers all classes: the square of `d` times the
+gradient of `sum_k e_k sqrt(p_k) log p_k` has the same expectation. Its error consists of products of pairs of classes,
+which are large for the two likeliest. In a second pass the signs of every other class, by probability, are flipped, so
+these products cancel (`signs_of_passes`).
 
-The form is quadratic in `d`: layers add up but for the products of each two, which are kept. Weights are rounded to the
-same for every sample, so that these do not cancel. Measured over all 512 choices of 4 and 8 bits for the weights of the
-digits CNN, the rank correlation with the divergence of the executed integers is .97 with the products of layers that
-are at most three apart, and .79 without any; no sum over layers has more than .86, however it is fitted. Of 256 choices
-for a ResNet-8 the best sum over layers has .78, and the best with products .998. The form itself loses nothing: that of
-the change of the scores in the integers has .994.
-
-A profiled module and the types in question come in; a matrix goes out.
+The form is quadratic in `d`: the losses of layers add up except for products of pairs, which are kept. They don't
+cancel, since weights are rounded equally for every sample. Over all 512 choices of 4 and 8 bits for the weights of the
+digits CNN, the rank correlation with the measured divergence is 0.97 with the products of layers at most three apart,
+and 0.79 without any; no fitted sum over layers exceeds 0.86. Over 256 choices for a ResNet-8, the best sum over layers
+has 0.78, and the best with products 0.998. The quadratic form itself loses nothing: applied to the logits computed with
+integers, it has 0.994.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -50,16 +48,17 @@ Rounded: TypeAlias = Mapping[Place, UniformQuantizedType]
 """The places of a function that are rounded, each with its type."""
 
 PASSES = 2
-"""Backward passes of each sample. Over 12 draws of the signs, on a ResNet-8 with 10 classes and 512 samples: rank
-correlation .89 (.84 to .93) with one, .91 (.89 to .93) with two, .91 (.90 to .93) with four, .91 with one for each
-class."""
+"""Backward passes per sample. Over 12 draws of the signs, on a ResNet-8 with 10 classes and 512 samples: rank
+correlation 0.89 (0.84 to 0.93) with one, 0.91 (0.89 to 0.93) with two, 0.91 (0.90 to 0.93) with four, 0.91 with one for
+each class."""
 
 _SUM = 1e-4
-"""How far the sum of a row may be from 1 for a softmax in f32."""
+"""The largest deviation from 1 of a row sum of an f32 softmax."""
 
 
 def rounded(decisions: Decisions) -> dict[Place, UniformQuantizedType]:
-    """Where types round: not where an operation moves or clamps what has its type already."""
+    """Returns the places that are rounded, with their types; an op that moves or clamps values of the same type rounds
+    nothing."""
     found: dict[Place, UniformQuantizedType] = {**decisions.constants, **decisions.operands}
     for value, type_ in decisions.values.items():
         if not _is_on_grid(value, type_, decisions):
@@ -76,12 +75,12 @@ def _is_on_grid(value: SSAValue, type_: UniformQuantizedType, decisions: Decisio
 
 
 def _difference(array: Array, type_: UniformQuantizedType) -> Array:
-    """What rounding adds to each element, f64."""
+    """Returns the rounding error of each element, f64."""
     return dequantize(quantize(array, type_), type_).astype(np.float64) - array
 
 
 class Changes:
-    """What roundings change in the scores `output` of a profiled module, batch by batch."""
+    """The changes that roundings cause in the logits `output` of a profiled module, batch by batch."""
 
     def __init__(self, module: ModuleOp, output: str, wanted: Sequence[Rounded]) -> None:
         self._module, self._output = module, output
@@ -91,8 +90,10 @@ class Changes:
         self._program: _Program | None = None
 
     def of(self, batch: Batch, place: int) -> F64:
-        """What each of `wanted` changes, `[passes, wanted]`. The random signs are those of the batch at this `place`,
-        whichever batches came before. Raises `DiagnosticError` as `divergences` does."""
+        """Returns the change caused by each of `wanted`, `[passes, wanted]`.
+
+        The random signs depend only on the index `place` of the batch. Raises `DiagnosticError` as `divergences` does.
+        """
         if self._program is None or not self._program.takes(batch):
             places = tuple(dict.fromkeys(each for each, _ in self._types))
             self._program = _Program(self._module, places, batch, self._output)
@@ -106,11 +107,13 @@ class Changes:
 
 
 def divergences(module: ModuleOp, output: str, batches: Iterable[Batch], wanted: Sequence[Rounded]) -> F64:
-    """The matrix `G` of `1/2 E[c_i c_j]` for the changes `c` that `wanted` makes to the scores `output`, in nats.
+    """Returns the matrix `G` of `1/2 E[c_i c_j]` for the changes `c` that `wanted` causes in the logits `output`, in
+    nats.
 
-    `G_ii` is the divergence of the i-th. Of what changes places as the i-th and the j-th do beside the first, the
-    divergence is that of `c_i + c_j - c_0`. `module` is a profiled one, whose places are given. Raises
-    `DiagnosticError` for an operation that has no gradient, and where the output has no scores.
+    `G_ii` is the divergence of the i-th choice. If a choice rounds both the places that the i-th and those that the
+    j-th choice round in addition to choice 0, its divergence is that of `c_i + c_j - c_0`. `module` must be profiled,
+    and the places belong to it. Raises `DiagnosticError` if an operation has no gradient, or the output holds no
+    logits.
     """
     changes = Changes(module, output, wanted)
     rows = ((changes.of(batch, place), batch.samples) for place, batch in enumerate(batches))
@@ -118,7 +121,7 @@ def divergences(module: ModuleOp, output: str, batches: Iterable[Batch], wanted:
 
 
 def averaged(rows: Iterable[tuple[F64, int]], size: int) -> F64:
-    """The matrix of `divergences` from the changes of each batch, in order, and its samples."""
+    """Returns the matrix of `divergences` from the changes and the number of samples of each batch, in order."""
     total, samples = np.zeros((size, size)), 0
     for row, more in rows:
         total += row.T @ row / (2 * len(row))
@@ -128,7 +131,7 @@ def averaged(rows: Iterable[tuple[F64, int]], size: int) -> F64:
 
 @dataclass
 class _Seen(Listener):
-    """Keeps what some values are in a run."""
+    """Records given values during a run."""
 
     wanted: Collection[SSAValue]
     values: dict[SSAValue, Array] = field(default_factory=dict[SSAValue, Array])
@@ -148,7 +151,7 @@ def _shapes(batch: Batch) -> dict[str, tuple[int, ...]]:
 
 
 class _Program:
-    """What the values at places are, and their gradients, for one shape of each input."""
+    """Computes the values at places, and their gradients, for one set of input shapes."""
 
     def __init__(self, module: ModuleOp, places: Sequence[Place], batch: Batch, output: str) -> None:
         self._module, self._output = module, output
@@ -157,18 +160,18 @@ class _Program:
         self._gradients = PlaceGradients(module, ENTRY, sizes, self._shapes, gradient)
 
     def takes(self, batch: Batch) -> bool:
-        """Whether a batch has the shapes of this program."""
+        """Returns true if a batch has the shapes of this program."""
         return self._shapes == _shapes(batch)
 
     def run(self, batch: Batch, random: np.random.Generator) -> tuple[dict[Place, Array], list[dict[Place, F64]]]:
-        """What each place is, and for each pass the gradient of `score_gradients` by it."""
+        """Returns the value at each place, and for each pass the gradient of `score_gradients` with respect to it."""
         values = self._gradients.forward(batch.inputs)
         output = values[self._output]
         scores = rows_of_scores(output, batch)
         gradients: list[dict[Place, F64]] = []
         for signs in signs_of_passes(scores, random):
             seeds = score_gradients(scores, signs)
-            seeds[batch.samples :] = 0  # what fills a batch up
+            seeds[batch.samples :] = 0  # padding of the batch
             seed = seeds.astype(np.float32).reshape(output.shape)
             found = self._gradients.backward(values, {self._output: seed})
             gradients.append({place: each.astype(np.float64) for place, each in found.items()})
@@ -181,10 +184,10 @@ class _Program:
 
 
 def signs_of_passes(scores: Array, random: np.random.Generator) -> tuple[F64, F64]:
-    """Two rows of signs for each row of scores: random ones, and the same with those of every other class turned over.
+    """Returns two rows of signs for each row of logits: random ones, and these with every other class flipped.
 
-    Classes are counted from the likeliest one. The product of the signs of two classes of which one is turned over adds
-    up to 0, that of others does in expectation.
+    Classes are counted from the likeliest one. The products of the signs of two classes, of which one is flipped, add
+    up to 0; those of the others do so in expectation.
     """
     signs = random.choice([-1.0, 1.0], scores.shape)
     places = np.argsort(np.argsort(-scores, axis=-1, kind="stable"), axis=-1)
@@ -192,10 +195,10 @@ def signs_of_passes(scores: Array, random: np.random.Generator) -> tuple[F64, F6
 
 
 def score_gradients(scores: Array, signs: Array) -> F64:
-    """The gradient of `sum_k e_k sqrt(p_k) log p_k` by each row of scores, for rows of signs `e`.
+    """Returns the gradient of `sum_k e_k sqrt(p_k) log p_k` with respect to each row of logits, for signs `e`.
 
-    Of random signs, the square of its product with a change is `sum_k p_k (d log p_k . change)^2` in expectation: one
-    pass for all classes. Rows that are not negative and add up to 1 are taken for `p` itself.
+    For random signs, the expected square of its product with a change is `sum_k p_k (d log p_k . change)^2`: one pass
+    covers all classes. Rows that are nonnegative and add up to 1 are taken to be `p` itself.
     """
     values: F64 = scores.astype(np.float64)
     if (values >= 0).all() and np.abs(values.sum(-1) - 1).max() < _SUM:

@@ -1,8 +1,8 @@
-"""What a search measures of choices of widths: their accuracy, and the noise that they add to the output.
+"""Measurements of choices of widths: their accuracy, and the noise that they add to the output.
 
-`Trials` measures in this process. `TrialsByWorkers` asks workers, several choices at once: a choice is quantized where
-it is measured, and the data of an accuracy goes there in groups of batches. Both give the same figures, since a worker
-does with a choice what this process would.
+`Trials` measures in this process. `TrialsByWorkers` sends tasks to workers, several choices at once: each worker
+quantizes a choice itself, and the samples of an accuracy are sent in groups of batches. Both yield the same figures, as
+workers run the same code.
 """
 
 import math
@@ -27,12 +27,12 @@ from qmlir.pipelines import QuantizeOptions
 from qmlir.workflows.comparison.errors import ErrorSums
 
 _TASK_BYTES, _TASK_SAMPLES = 1 << 22, 512
-"""The most that a group of batches has, unless one batch is more."""
+"""Limits of a group of batches; a single batch may exceed them."""
 
 
 @dataclass(frozen=True)
 class Noise:
-    """The ratio of signal to noise of one output, in decibels, of a choice of widths against another choice."""
+    """The SQNR in decibels of an output for one choice of widths against another."""
 
     layered: Layered
     output: str
@@ -41,7 +41,7 @@ class Noise:
     _references: dict[str, list[Array]] = field(default_factory=dict[str, list[Array]], init=False)
 
     def of(self, widths: Widths, reference: Widths) -> float:
-        """That of `widths` against `reference`."""
+        """Returns the SQNR of `widths` against `reference`."""
         key = repr(sorted(reference.items()))
         if key not in self._references:
             self._references[key] = self._outputs(reference)
@@ -66,15 +66,15 @@ class Trials:
         self._noise = Noise(layered, accuracy.output, accuracy.runner, ranked_on)
 
     def float_accuracy(self) -> float:
-        """The accuracy of the float model."""
+        """Returns the accuracy of the float model."""
         return self._accuracy.of(self._accuracy.reference)
 
     def accuracies(self, choices: Sequence[Widths]) -> Iterator[float]:
-        """The accuracy of each choice."""
+        """Returns the accuracy of each choice."""
         return (self._accuracy.of(self._layered.quantized(each)) for each in choices)
 
     def noises(self, choices: Sequence[Widths], reference: Widths) -> Iterator[float]:
-        """The ratio of signal to noise of each choice."""
+        """Returns the SQNR of each choice."""
         return (self._noise.of(each, reference) for each in choices)
 
 
@@ -83,7 +83,7 @@ class Trials:
 
 @dataclass(frozen=True)
 class SearchSubject:
-    """The subject of a search as data: what all of its measurements need."""
+    """The subject of a search as data: everything that its measurements need."""
 
     module: ShippedModule
     profiled: ShippedModule
@@ -101,7 +101,7 @@ class SearchSubject:
 
     @property
     def runner(self) -> Runner:
-        """What runs modules."""
+        """The runner that executes modules."""
         return Runner(self.engine, self.threads)
 
 
@@ -115,14 +115,14 @@ class _Ranked:
 
 @dataclass(frozen=True)
 class _Predicting:
-    """Batches to be predicted by a choice of widths, or by the float model."""
+    """Batches whose classes are to be predicted with a choice of widths, or with the float model."""
 
     widths: Widths | None
     batches: tuple[Batch, ...]
 
 
 def _begin_ranking(ranked: _Ranked) -> Begun:
-    """Answers two choices with the ratio of signal to noise."""
+    """Returns a function that answers two choices with the SQNR of one against the other."""
     subject = ranked.subject
     noise = Noise(subject.layered, subject.output, subject.runner, ranked.batches)
 
@@ -134,7 +134,7 @@ def _begin_ranking(ranked: _Ranked) -> Begun:
 
 
 def _is_noise(choices: tuple[Widths, Widths], content: bytes) -> bool:
-    """Whether bytes may be a ratio of signal to noise, which has no bound."""
+    """Returns true if `content` can be an SQNR, which has no bounds."""
     try:
         return len(content) < 32 and not math.isnan(float(content))
     except ValueError:
@@ -142,7 +142,7 @@ def _is_noise(choices: tuple[Widths, Widths], content: bytes) -> bool:
 
 
 class _Predictor:
-    """Predicts batches that come in groups; a module that runs on several of them is compiled at most once."""
+    """Predicts batches that arrive in groups; a module that runs on several groups is compiled at most once."""
 
     def __init__(self, runner: Runner, module: ModuleOp, output: str) -> None:
         self._waiting = deque[Batch]()
@@ -150,14 +150,14 @@ class _Predictor:
         self._output = output
 
     def predictions(self, batches: Sequence[Batch]) -> Array:
-        """The class of each sample, as i64."""
+        """Returns the class of each sample, as i64."""
         self._waiting.extend(batches)
         found = [next(self._outputs) for _ in batches]
         return np.concatenate([predicted(outputs[self._output], batch) for batch, outputs in found]).astype(np.int64)
 
 
 def _begin_predicting(subject: SearchSubject) -> Begun:
-    """Answers batches with the classes of their samples."""
+    """Returns a function that answers batches with the classes of their samples."""
     layered, runner = subject.layered, subject.runner
     known: dict[str, _Predictor] = {}
 
@@ -174,20 +174,21 @@ def _begin_predicting(subject: SearchSubject) -> Begun:
 
 
 def _is_prediction(task: _Predicting, content: bytes) -> bool:
-    """Whether bytes may be the classes of the samples."""
+    """Returns true if `content` can be the classes of the samples."""
     return len(content) == 8 * sum(batch.samples for batch in task.batches)
 
 
 @dataclass(frozen=True)
 class _Graded:
-    """A subject, and the choices of widths of which each batch is asked for the changes that they make."""
+    """A subject, and the choices of widths whose changes each batch is asked for."""
 
     subject: SearchSubject
     choices: tuple[Widths, ...]
 
 
 def _begin_grading(graded: _Graded) -> Begun:
-    """Answers a batch, and its place among all, with what each choice changes in the scores, as f64."""
+    """Returns a function that answers a batch and its index with the change each choice causes in the logits, as
+    f64."""
     layered = graded.subject.layered
     changes = Changes(layered.decided, graded.subject.output, rounded_by(layered, graded.choices))
 
@@ -200,12 +201,12 @@ def _begin_grading(graded: _Graded) -> Begun:
 
 
 def _is_change(choices: int, task: tuple[int, Batch], content: bytes) -> bool:
-    """Whether bytes may be what so many choices change."""
+    """Returns true if `content` can be the changes of that number of choices."""
     return len(content) == 8 * PASSES * choices and bool(np.isfinite(np.frombuffer(content, np.float64)).all())
 
 
 def _groups(batches: Iterable[Batch]) -> Iterator[tuple[Batch, ...]]:
-    """Batches in groups of some samples."""
+    """Groups batches up to the limits of a task."""
     group: list[Batch] = []
     samples = size = 0
     for batch in batches:
@@ -220,7 +221,7 @@ def _groups(batches: Iterable[Batch]) -> Iterator[tuple[Batch, ...]]:
 
 
 class TrialsByWorkers:
-    """Has choices measured by workers."""
+    """Measures choices with workers."""
 
     def __init__(
         self, workers: Workers, subject: SearchSubject, accuracy: Accuracy, ranked_on: Iterable[Batch]
@@ -231,17 +232,17 @@ class TrialsByWorkers:
 
     @property
     def at_once(self) -> int:
-        """How many choices are measured together, where the next ones are known."""
+        """Number of choices that are measured together if the next ones are known."""
         return self._workers.at_once
 
     def float_accuracy(self) -> float:
-        """The accuracy of the float model."""
+        """Returns the accuracy of the float model."""
         (found,) = self._predictions([None])
         self._accuracy.expect(found)
         return self._accuracy.scored(found)
 
     def accuracies(self, choices: Sequence[Widths]) -> Iterator[float]:
-        """The accuracy of each choice."""
+        """Yields the accuracy of each choice."""
         if not self._accuracy.is_expecting:
             self._accuracy.expect(*self._predictions([None]))
         yield from map(self._accuracy.scored, self._predictions(choices))
@@ -261,7 +262,7 @@ class TrialsByWorkers:
         return [np.concatenate(each) for each in found]
 
     def divergences(self, choices: Sequence[Widths], batches: Iterable[Batch]) -> F64:
-        """The matrix of `qmlir.extensions.search.sensitivity.divergences` of the choices."""
+        """Returns the matrix of `qmlir.extensions.search.sensitivity.divergences` for the choices."""
         counts = deque[int]()
 
         def tasks() -> Iterator[tuple[int, Batch]]:
@@ -275,6 +276,6 @@ class TrialsByWorkers:
         return averaged(rows, len(choices))
 
     def noises(self, choices: Sequence[Widths], reference: Widths) -> Iterator[float]:
-        """The ratio of signal to noise of each choice."""
+        """Returns the SQNR of each choice."""
         job = Job(_begin_ranking, _Ranked(self._subject, tuple(self._ranked_on)), fits=_is_noise)
         return map(float, self._workers.map(job, ((widths, reference) for widths in choices)))

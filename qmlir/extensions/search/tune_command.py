@@ -1,4 +1,4 @@
-"""`qmlir tune`: searches schedules of a model's kernels that are faster on this machine than those of the tables."""
+"""`qmlir tune`: searches for kernel schedules that are faster on this machine than the built-in ones."""
 
 import argparse
 from typing import Any
@@ -17,7 +17,7 @@ from qmlir.workflows.quantizing import quantize
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `qmlir tune`."""
+    """Adds the arguments of `qmlir tune`."""
     add_model(parser)
     add_options(parser, "--data", help="samples to quantize a float model with (default: keep it in float)")
     add_options(parser, "--preprocess")
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _module(arguments: argparse.Namespace, session: Session) -> ModuleOp:
-    """The model with known sizes, quantized if there are samples; an open batch size is 1."""
+    """Loads the model with static shapes (a dynamic batch size becomes 1), quantized if there are samples."""
     module = load_model(arguments.model, session, **import_settings(arguments))
     shapes = with_one_sample(function_of(module, "main"), parse_shapes(arguments.shape))
     if arguments.data is not None:
@@ -43,7 +43,7 @@ def _module(arguments: argparse.Namespace, session: Session) -> ModuleOp:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Search, and print the result. Raises `DiagnosticError`."""
+    """Searches, and prints the result. Raises `DiagnosticError`."""
     if arguments.kernels is not None and arguments.kernels < 1:
         raise UsageError(f"qmlir tune: error: --kernels must be at least 1, but got {arguments.kernels}\n")
     if arguments.seconds is not None and not arguments.seconds >= 0:

@@ -1,7 +1,8 @@
-"""Where tuned schedules are kept: beside the cache of programs, a file for each instruction set and machine.
+"""Storage of tuned schedules: next to the program cache, one file for each instruction set and machine.
 
-The folder `tuned` in the cache's folder is the user's alone, as the cache is: what anybody else may write is not read.
-Files are named by what decides how fast loops are: instruction set, threads, processor, versions of what makes code.
+The folder `tuned` in the cache folder must be private to the user, as the cache is: a file that others can write is not
+read. File names depend on everything that determines the speed of loops: instruction set, threads, CPU, and the
+versions of the code generators.
 """
 
 import hashlib
@@ -23,11 +24,11 @@ from qmlir.targets.cpu.scheduled.tuned import UNTUNED, Tuned
 from qmlir.text.writing import write_own
 
 OnTrouble = Callable[[str], None]
-"""Is called with the reason why something is left out."""
+"""Called with the reason why a stored result is ignored."""
 
 
 def store_path(isa: str, threads: int) -> Path:
-    """The file for this machine. Raises `DiagnosticError` where the user has no folder for it."""
+    """Returns the path of the file for this machine. Raises `DiagnosticError` if the user has no cache folder."""
     parts = [sorted(host_features()), version("qmlir"), llvmlite.__version__]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
     try:
@@ -39,7 +40,7 @@ def store_path(isa: str, threads: int) -> Path:
 
 
 def read_store(path: Path, on_trouble: OnTrouble) -> Tuning:
-    """The store at `path`; empty, with a call of `on_trouble`, where it is not the user's own or damaged."""
+    """Reads the file at `path`; empty, with a call of `on_trouble`, if it is not private to the user or is damaged."""
     nothing = Tuning({})
     try:
         if path.parent.parent.is_symlink():
@@ -64,7 +65,7 @@ def read_store(path: Path, on_trouble: OnTrouble) -> Tuning:
 
 
 def write_store(path: Path, kernels: Mapping[str, TunedKernel]) -> None:
-    """Write what is kept at `path`, whole or not at all, for the user alone. Raises `DiagnosticError`."""
+    """Writes `kernels` to `path` atomically, readable by the user alone. Raises `DiagnosticError`."""
     try:
         check_directory(path.parent.parent)
         path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -73,7 +74,7 @@ def write_store(path: Path, kernels: Mapping[str, TunedKernel]) -> None:
         if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
             raise text_error(f"cannot save tuned schedules in '{path}': it is a link, or not a regular file")
         if not path.exists():
-            path.touch(mode=0o600)  # the mode of what is there is kept
+            path.touch(mode=0o600)  # the mode of an existing file is kept
         path.chmod(0o600)
     except OSError as error:
         raise text_error(f"cannot save tuned schedules in '{path.parent}': {error.strerror}") from error
@@ -81,10 +82,11 @@ def write_store(path: Path, kernels: Mapping[str, TunedKernel]) -> None:
 
 
 def tuned_for(isa: str, threads: int, on_trouble: OnTrouble) -> Tuned:
-    """The service `tuned_schedules`: what a search found here, nothing without one, or if no schedule is faster."""
+    """Implements the service `tuned_schedules`: the stored results, or `UNTUNED` if no schedule is faster than the
+    built-in."""
     try:
         path = store_path(isa, threads)
-    except DiagnosticError:  # the cache tells that there is no folder
+    except DiagnosticError:  # the cache reports the missing folder
         return UNTUNED
     digest = read_store(path, on_trouble).digest()
     return Tuned(str(path), digest) if digest else UNTUNED

@@ -1,12 +1,14 @@
-"""A search of schedules on this machine: each contraction of a model is timed alone with all that it may have.
+"""Tuning of schedules on this machine: each contraction of a model is timed alone with its candidate schedules.
 
-Variants come first, then tiles of those that are near. All schedules are one program, so they run in turns, on the same
-memory, and the shortest of many times counts. The table's schedule is left only for one that is faster by `MARGIN` in
-each half of the rounds. With several threads the fastest on one thread are timed once more, as programs of their own.
-What is found is kept beside the cache after every kernel: a search that is interrupted goes on there, and
-`qmlir.compile` uses it.
+Variants are compared first, then tiles of the fast variants. All schedules are part of one program, so they take turns
+on the same memory, and the shortest of many times counts. A schedule replaces the built-in one only if it is faster by
+`MARGIN` in both halves of the rounds. With several threads, the schedules fastest on one thread are timed again as
+separate programs.
 
-A contraction is timed as a module of its own, which computes it many times beside each other.
+Results are stored next to the cache after every kernel, so an interrupted search can continue, and `qmlir.compile` uses
+them.
+
+A contraction is timed as a separate module that computes it once per schedule.
 """
 
 import json
@@ -54,11 +56,11 @@ from qmlir.workflows.loading import takes_model
 from qmlir.workflows.workers import Cluster, workers_of
 
 _TAKEN_ALONG = (ConstantOp, EmptyOp)
-"""What defines an operand and has none itself: it is a part of what is timed, as in the model."""
+"""Ops that define an operand and have no operands themselves: they are timed with the contraction, as in the model."""
 
 
 def _outer_values(op: Operation) -> Iterator[SSAValue]:
-    """The values from around `op` that it, or what is in its regions, uses; each once."""
+    """Yields the values defined outside `op` that it or its regions use, without duplicates."""
     seen: set[SSAValue] = set()
     for each in op.walk():
         for value in each.operands:
@@ -76,13 +78,13 @@ def _name(number: int) -> str:
 
 
 def schedule_number(names: Sequence[str]) -> int | None:
-    """Which of the schedules the nodes `names` of a kernel speak of, `None` where it is another kernel."""
+    """Returns the number of the schedule that the nodes `names` of a kernel stand for; `None` for another kernel."""
     found = [int(name.removeprefix("schedule")) for name in names if name.startswith("schedule")]
     return found[0] if found else None
 
 
 def scheduled_variants(module: ModuleOp) -> dict[int, ScheduleAttr]:
-    """The schedules in a module of `alone` after the stage that assigns them, by number."""
+    """Returns the schedules in a module made by `alone`, after the stage that assigns them, by number."""
     found: dict[int, ScheduleAttr] = {}
     for op in module.walk():
         schedule = op.loops if isinstance(op, PackedOp) else op.schedule if isinstance(op, ContractionOp) else None
@@ -93,10 +95,11 @@ def scheduled_variants(module: ModuleOp) -> dict[int, ScheduleAttr]:
 
 
 def alone(op: ContractionOp, schedules: Sequence[ScheduleAttr | None]) -> ModuleOp:
-    """A module of the integer level that computes `op`, on tensors, once by each schedule; `None` is that of the table.
+    """Returns an integer-level module that computes `op` on tensors, once with each schedule; `None` is the built-in
+    one.
 
-    Constants come along, other operands are inputs. The data operand is a sum of two inputs: it lies in the arena, as
-    in a model. Each copy stands for a node of its own (`schedule_number`), and its result is an output.
+    Constants are copied, other operands become inputs. The data operand is the sum of two inputs, so that it lies in
+    the arena, as in a model. Each copy has a separate origin (`schedule_number`), and its result is an output.
     """
     values = list(_outer_values(op))
     given = [value for value in values if not isinstance(value.owner, _TAKEN_ALONG)]
@@ -126,7 +129,7 @@ def alone(op: ContractionOp, schedules: Sequence[ScheduleAttr | None]) -> Module
 
 
 def _add_input(block: Block, x: SSAValue, other: SSAValue) -> None:
-    """Let all that uses `x` use the sum of it and `other`."""
+    """Replaces all uses of `x` by its sum with `other`."""
     first = block.first_op
     assert first is not None
     at = Lowering(first, PatternRewriter(first), integer_types())
@@ -139,19 +142,19 @@ def _add_input(block: Block, x: SSAValue, other: SSAValue) -> None:
 
 
 MARGIN = 0.03
-"""What a schedule has to save, of the time of the table's, to take its place: less is noise."""
+"""Fraction of the built-in schedule's time that a schedule must save to replace it: less is noise."""
 
 NEAR = 1.3
-"""Tiles are tried of variants of which one takes at most so much more than the fastest."""
+"""Tiles of a variant are tried if its time is at most this multiple of the fastest variant's."""
 
 SECONDS_EACH = 0.6
-"""How long the schedules of a kernel are timed together, about."""
+"""Seconds for timing all schedules of a kernel, approximately."""
 
 _LEAST_ROUNDS, _MOST_ROUNDS = 6, 300
-"""Of each half."""
+"""Limits of the number of rounds in each half."""
 
 _FINALISTS = 3
-"""So many schedules that are fast on one thread are timed on several."""
+"""Number of schedules fast on one thread that are timed on several."""
 
 _TO_KERNELS = ("lower", "fuse")
 
@@ -160,7 +163,7 @@ _MICRO = 1e6
 
 
 def _short(schedule: str) -> str:
-    """`u8s8_dot 6 x 4`, and other fields that are set."""
+    """Formats the variant and the tile of a schedule, such as `u8s8_dot 6 x 4`, and other fields that are set."""
     fields = dict(part.split(" = ") for part in schedule.partition("<")[2].rstrip(">").split(", "))
     tile = f"{fields.get('rows', '1')} x {fields.get('vectors', '1')}"
     block = f", block {fields['block']}" if "block" in fields else ""
@@ -267,7 +270,7 @@ class TuneResult(Readable):
 
 @dataclass
 class TunableKernel:
-    """A contraction that stands for all of its kind in the model."""
+    """A contraction that represents all of its kind in the model."""
 
     op: ContractionOp
     identity: str
@@ -285,7 +288,7 @@ class TunableKernel:
 
     @property
     def work(self) -> int:
-        """The multiply-adds of all."""
+        """The multiply-adds of all contractions of this kind."""
         return self.uses * self.op.multiply_adds()
 
 
@@ -295,7 +298,7 @@ def _run(module: ModuleOp, passes: Pipeline) -> None:
 
 
 def kernels_of(module: ModuleOp, function: str, isa: str, threads: int) -> list[TunableKernel]:
-    """The contractions of a static module that have no schedule, each kind once, the most work first."""
+    """Returns the contractions of a static module without a schedule, one of each kind, the most work first."""
     lowered = module.clone()
     _run(lowered, COMPILE.passes(*_TO_KERNELS, isa=isa))
     _run(lowered, Pipeline((KernelInterleave(isa=isa),)))
@@ -320,7 +323,7 @@ def _memory(program: Any) -> dict[str, Array]:
 
 
 def _check_equal(op: ContractionOp, outputs: Mapping[str, Array], names: Sequence[str]) -> None:
-    """Raises `DiagnosticError` where two schedules give other bits."""
+    """Raises `DiagnosticError` if two schedules compute different bits."""
     first, *others = outputs.values()
     for name, other in zip(names[1:], others, strict=True):
         if first.tobytes() != other.tobytes():
@@ -336,12 +339,12 @@ class Timer:
         self.threads = threads
 
     def default(self) -> ScheduleAttr:
-        """The schedule of the tables, the choice of an algorithm included."""
+        """Returns the built-in schedule, including the choice of an algorithm."""
         module = _scheduled(self.op, [None], self.isa, self.threads)
         return scheduled_variants(module)[0]
 
     def one_thread(self, schedules: Sequence[ScheduleAttr]) -> dict[ScheduleAttr, tuple[float, float]]:
-        """The shortest seconds in each half of the rounds, of those schedules that the kernel can have."""
+        """Returns the shortest seconds in each half of the rounds, for the schedules that the kernel supports."""
         module = _scheduled(self.op, schedules, self.isa, self.threads)
         known = scheduled_variants(module)
         halves = self._halves(module, len(schedules))
@@ -364,7 +367,7 @@ class Timer:
             ]  # fmt: skip
 
     def together(self, schedules: Sequence[ScheduleAttr]) -> dict[ScheduleAttr, tuple[float, float]]:
-        """The same as programs on all threads, called in turns."""
+        """Returns the shortest seconds in each half, timed as programs on all threads that take turns."""
         with ExitStack() as stack:
             calls: list[Callable[[], object]] = []
             for schedule in schedules:
@@ -397,7 +400,7 @@ def _rounds(seconds: float) -> int:
 
 
 def _by_number(times: Sequence[Any], count: int) -> list[float]:
-    """The seconds of each schedule: of the kernels that stand for it, all together; infinite where there is none."""
+    """Returns the seconds of each schedule, summed over its kernels; infinity if it has none."""
     found: dict[int, float] = {}
     for each in times:
         number = schedule_number(each.nodes)
@@ -407,17 +410,17 @@ def _by_number(times: Sequence[Any], count: int) -> list[float]:
 
 
 def inputs_for(module: ModuleOp) -> dict[str, Array]:
-    """What a kernel that is timed is run with."""
+    """Returns random inputs to time a kernel with."""
     return random_inputs(function_of(module, "main"), 0)
 
 
 def _is_faster(times: tuple[float, float], default: tuple[float, float]) -> bool:
-    """Whether it is, in both halves."""
+    """Returns true if a schedule beats the built-in one by `MARGIN` in both halves."""
     return all(one < (1 - MARGIN) * other for one, other in zip(times, default, strict=True))
 
 
 def _tuned(kernel: TunableKernel, isa: str, threads: int) -> TunedKernel:
-    """Time the schedules of a kernel."""
+    """Times the schedules of a kernel, and returns the result."""
     timer = Timer(kernel.op, isa, threads)
     default = timer.default()
     every = list(dict.fromkeys((default, *candidates(kernel.op, isa, threads))))
@@ -438,7 +441,7 @@ def _tuned(kernel: TunableKernel, isa: str, threads: int) -> TunedKernel:
 
 
 def _of_fast_variants(timer: "Timer", every: Sequence[ScheduleAttr]) -> list[ScheduleAttr]:
-    """The schedules of the variants whose first one is not much slower than the fastest; the default is among them."""
+    """Returns the schedules of variants whose first schedule is near the fastest, and those of the built-in one."""
     first: dict[str, ScheduleAttr] = {}
     for each in every:
         first.setdefault(each.variant, each)
@@ -451,7 +454,7 @@ def _of_fast_variants(timer: "Timer", every: Sequence[ScheduleAttr]) -> list[Sch
 
 
 def _finalists(timer: Timer, default: ScheduleAttr, schedules: Sequence[ScheduleAttr]) -> list[ScheduleAttr]:
-    """The default, and those that are fast on one thread, with the work divided and without."""
+    """Returns the built-in schedule and those fastest on one thread, each with and without threading."""
 
     def tile(each: ScheduleAttr) -> tuple[object, ...]:
         return (each.variant, each.rows, each.vectors, each.lanes, each.k_unroll, each.block, each.prefetch)
@@ -471,7 +474,7 @@ def _finalists(timer: Timer, default: ScheduleAttr, schedules: Sequence[Schedule
 
 @dataclass(frozen=True)
 class _Subject:
-    """What is tuned, for a worker: a static module, and what it is compiled for."""
+    """The subject of tuning for a worker: a static module, and its compile options."""
 
     module: ShippedModule
     function: str
@@ -480,7 +483,7 @@ class _Subject:
 
 
 def _begin_tuning(subject: _Subject) -> Begun:
-    """Answers the identity of a kernel with what is found out about it, as JSON."""
+    """Returns a function that answers the identity of a kernel with its tuning result, as JSON."""
     kernels = kernels_of(subject.module.module(), subject.function, subject.isa, subject.threads)
     known = {kernel.identity: kernel for kernel in kernels}
 

@@ -1,7 +1,7 @@
-"""The layers of a model that a recipe can treat one by one, and the model with some of them in other widths.
+"""The layers of a model that a recipe can address, and the model with other widths for some of them.
 
-A layer is a node of the model; what it decides are its weights and the values that it computes. A profiled module and
-the rules of a user come in; out come, for a choice of widths, the rules that say it and the module that they make.
+A layer is a node of the model, with its weights and results. From a profiled module and the user's rules, this computes
+for each choice of widths the rules that express it, and the resulting module.
 """
 
 from collections import defaultdict
@@ -34,10 +34,10 @@ from qmlir.quantization.retyping import slots_of
 
 
 class Width(StrEnum):
-    """The widths that a search gives a layer in place of the user's settings."""
+    """The widths that a search can give a layer instead of the user's settings."""
 
     NARROW = "4"
-    """Weights of 4 bits."""
+    """4-bit weights."""
 
     WIDE = "16"
     """Weights and values of 16 bits."""
@@ -46,7 +46,7 @@ class Width(StrEnum):
 
 
 Widths = Mapping[str, Width]
-"""The layers that have another width, by name."""
+"""The layers whose width differs from the settings, by name."""
 
 _BITS = {Width.NARROW: 4, Width.WIDE: 16}
 _SLOTS = {Width.NARROW: (Slot.WEIGHT,), Width.WIDE: (Slot.INPUT, Slot.WEIGHT, Slot.OUTPUT)}
@@ -54,22 +54,23 @@ _SLOTS = {Width.NARROW: (Slot.WEIGHT,), Width.WIDE: (Slot.INPUT, Slot.WEIGHT, Sl
 
 @dataclass(frozen=True)
 class Layer:
-    """A node of the model, and what a recipe decides at it."""
+    """A node of the model, and the types that the recipe decides for it."""
 
     name: str
     choices: tuple[tuple[Slot, Choice], ...]
     weights: int
-    """How many elements its constant weights have."""
+    """Number of elements of its constant weights."""
 
     def may_be(self, width: Width) -> bool:
-        """Whether that width is another one: 4 bits for wider weights, 16 for narrower values or weights."""
+        """Returns true if `width` would change the layer: 4 bits for wider weights, 16 for narrower values or
+        weights."""
         if width is Width.FLOAT:
             return True
         bits = [choice.storage.bits for slot, choice in self.choices if slot in _SLOTS[width]]
         return any(each > _BITS[width] if width is Width.NARROW else each < _BITS[width] for each in bits)
 
     def tables(self, width: Width) -> list[dict[str, Any]]:
-        """The rules that give the layer a width: of all its parts, whatever its name is made of."""
+        """Returns the rules that give the layer a width, including all its parts, with its name escaped."""
         origin = escape(self.name)
         if width is Width.FLOAT:
             return [{"origin": origin, "quantize": False}]
@@ -82,7 +83,7 @@ class Layer:
 
 
 def _storage_text(storage: Storage, bits: int) -> str:
-    """`storage` with so many bits; limits that leave out the smallest value, as those of weights, still do."""
+    """Returns `storage` with `bits` bits; a symmetric range, as weights have, stays symmetric."""
     letter = "i" if storage.is_signed else "u"
     _, largest = integer_limits(bits)
     is_even = storage.is_signed and storage.minimum == -storage.maximum
@@ -95,7 +96,7 @@ def _name_of(op: Operation) -> str | None:
 
 @dataclass
 class _Watching(Recipe):
-    """A recipe that remembers what it was asked for."""
+    """A recipe that records each choice it was asked for."""
 
     decided: dict[str, dict[tuple[Slot, Storage], Choice]] = field(
         default_factory=lambda: defaultdict[str, dict[tuple[Slot, Storage], Choice]](dict)
@@ -111,36 +112,36 @@ class _Watching(Recipe):
 
 @dataclass(frozen=True)
 class _Probe:
-    """What a recipe decides, found without changing the module."""
+    """The decisions of a recipe, computed without changing the module."""
 
     decided: Mapping[str, Mapping[tuple[Slot, Storage], Choice]]
     tables: tuple[RuleTable, ...]
-    """Those of the tables that were tried that decide something."""
+    """The rules tried that decide something."""
 
     in_float: frozenset[str]
-    """The layers of which something was left in float."""
+    """The layers of which an operation was left in float."""
 
     weights: Mapping[str, int]
     decisions: tuple[Decisions, ...]
-    """Those of each function."""
+    """The decisions of each function."""
 
 
 class Layered:
-    """A lowered and profiled module, ready to be quantized in many ways."""
+    """A lowered and profiled module that can be quantized with any choice of widths."""
 
     def __init__(self, profiled: ModuleOp, options: QuantizeOptions) -> None:
-        """`options` have the types of all values, and the user's own recipe.
+        """Prepares `profiled`; `options` hold the types of all values, and the user's recipe.
 
-        Raises `DiagnosticError` where nothing in the module can be named or quantized.
+        Raises `DiagnosticError` if no operation of the module can be named and quantized.
         """
         self._profiled = profiled
         self.decided = profiled.clone()
-        """The module that types are decided on, which stays as it is."""
+        """The module that types are decided on, which is never changed."""
         take_apart(self.decided)
         self._options = options.types
         probe = self._probe(())
         self.in_float = probe.in_float
-        """The layers of which something is in float before anything is changed."""
+        """The layers of which an operation is in float with the user's settings."""
         self.layers: Mapping[str, Layer] = {
             name: Layer(name, tuple((slot, choice) for (slot, _), choice in found.items()), probe.weights.get(name, 0))
             for name, found in probe.decided.items()
@@ -151,7 +152,7 @@ class Layered:
 
     def _probe(self, tables: Sequence[RuleTable]) -> _Probe:
         base = make_recipe(self._options.rules(), self._options.recipe).rules
-        # Rules are about the module as it is now: one that decides nothing here is left out, not refused.
+        # A rule that decides nothing in this module is ignored, not rejected.
         tried = [Rule(rule.settings, rule.origin, rule.role, rule.op, rule.slot) for rule in map(_rule, tables)]
         recipe = _Watching([*base, *tried])
         left: set[str] = set()
@@ -169,11 +170,11 @@ class Layered:
         return _Probe(recipe.decided, used, frozenset(left), weights, tuple(found))
 
     def supported(self, widths: Widths) -> dict[str, Width]:
-        """`widths` with float for layers of which something does not take 16 bits."""
+        """Returns `widths` with float for layers of which an operation does not support 16 bits."""
         found = dict(widths)
         while True:
             refused = self._probe(self._all_tables(found)).in_float - self.in_float
-            # What follows a layer may be left in float because of it: only layers that were to have 16 bits move on.
+            # Consumers of a layer may stay in float because of it: only layers meant to have 16 bits change.
             moved = {name for name, width in found.items() if width is Width.WIDE and name in refused}
             if not moved:
                 return found
@@ -183,18 +184,18 @@ class Layered:
         return [table for name, layer in self.layers.items() if name in widths for table in layer.tables(widths[name])]
 
     def decisions(self, widths: Widths) -> tuple[Decisions, ...]:
-        """What is decided for each function of `decided` with these widths."""
+        """Returns the decisions for each function of `decided` with these widths."""
         return self._probe(self._all_tables(widths)).decisions
 
     def recipe_text(self, widths: Widths) -> str:
-        """A recipe file: the user's own rules as they are, followed by those that make the `widths`."""
+        """Returns a recipe file: the user's own rules unchanged, followed by those for `widths`."""
         recipe = RecipeText.of(self._options.recipe)
         own = "" if recipe is None else rules_text(recipe)
         tables = self._probe(self._all_tables(widths)).tables
         return "\n\n".join([*([own] if own else []), *map(table_text, tables)]) + "\n"
 
     def quantized(self, widths: Widths) -> ModuleOp:
-        """The module with these widths, by the passes of `qmlir quantize`."""
+        """Returns the module quantized with these widths by the passes of `qmlir quantize`."""
         recipe = RecipeText("the recipe of the search", self.recipe_text(widths))
         pipeline = replace(QUANTIZE, options=replace(self._options, recipe=recipe))
         module = run_pipeline(self._profiled.clone(), pipeline.passes("decide", "propagate", "raise"))

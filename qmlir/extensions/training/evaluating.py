@@ -1,8 +1,8 @@
-"""How well a module does on data: top-1 against labels, or agreement with what another module says.
+"""The accuracy of a module on data: top-1 against labels, or agreement with another module.
 
-`Batches` goes over data again and again, in batches as large as the model takes. `Runner` runs modules on them in the
-interpreter or compiled, whichever is done first: both give the same integers. Predictions are the places of the largest
-scores in one output.
+`Batches` iterates over data repeatedly, in batches as large as the model accepts. `Runner` runs modules in the
+interpreter or compiled, whichever is faster overall: both compute the same integers. The predicted class is the index
+of the largest logit in one output.
 """
 
 import hashlib
@@ -28,34 +28,36 @@ from qmlir.targets.cpu.compiler import compile_module
 from qmlir.text.files import path_of
 
 Labels: TypeAlias = str | PathLike[str] | Array | Sequence[int]
-"""The class of each sample: whole numbers, or the file that holds them; `NAME=FILE` chooses an array of an `.npz`."""
+"""The class of each sample: integers, or the file that holds them; `NAME=FILE` selects an array of an `.npz` file."""
 
 BATCH = 64
-"""Samples of a run where the model leaves the size of its batches open."""
+"""Samples per run if the model's batch size is dynamic."""
 
 # Data
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Arguments of one run. The last one is filled up, so that all have one shape: only `samples` of it count."""
+    """The arguments of one run. The last batch may be padded, so that all have one shape: only the first `samples` rows
+    count."""
 
     inputs: Mapping[str, Array]
     samples: int
     rows: int
-    """All samples in the arrays."""
+    """Number of rows in the arrays, including padding."""
 
 
 class Batches:
-    """Data for a function of `module`, gone over once for each time that it is iterated."""
+    """Data for a function of `module`; each iteration goes over it once."""
 
     def __init__(
         self, module: ModuleOp, data: Data, *, function: str = "main", size: int = BATCH, limit: int | None = None
     ) -> None:
-        """`limit` takes so many samples from the beginning. What can be read only once is kept in memory."""
+        """`limit` is the number of samples to use, from the beginning. Data that can be read only once is kept in
+        memory."""
         self._function = Interpreter(module).function(function)
         self.data: Data = list(data) if isinstance(data, Iterator) else data
-        """What is gone over, which others may go over too."""
+        """The data that is iterated, which can be shared with others."""
         self._size = size
         self._limit = limit
 
@@ -69,7 +71,7 @@ class Batches:
                 return
 
     def _groups(self, runs: Samples) -> Iterator[tuple[tuple[Array, ...], int, int]]:
-        """The arguments of as many runs as go together, their samples, and these with what fills the last one up."""
+        """Yields the arguments of the runs of each batch, the number of their samples, and that including padding."""
         waiting: list[Run] = []
         is_first = True
         for run in runs:
@@ -82,7 +84,7 @@ class Batches:
                 waiting, is_first = [], False
         if waiting:
             count = len(waiting)
-            # A shape that no batch had before would be compiled anew.
+            # A new shape would be compiled again.
             filled = waiting if is_first else waiting + [waiting[-1]] * (self._size - count)
             yield self._together(runs, filled), count, len(filled)
 
@@ -94,7 +96,7 @@ class Batches:
         return tuple(map(np.ascontiguousarray, arrays))
 
     def digest(self) -> tuple[str, int]:
-        """A digest of everything that is iterated, and the number of samples."""
+        """Returns a digest of all inputs, and the number of samples."""
         found, samples = hashlib.sha256(), 0
         for batch in self:
             samples += batch.samples
@@ -105,7 +107,7 @@ class Batches:
 
 
 def read_labels(labels: Labels) -> Array:
-    """Labels as an array of whole numbers, one a sample. Raises `DiagnosticError` for what is none."""
+    """Returns labels as integers, one per sample. Raises `DiagnosticError` if they are not integers."""
     found = _labels_in(str(labels)) if isinstance(labels, str | PathLike) else np.asarray(labels)
     if found.dtype.kind not in "iu" or found.ndim == 0:
         raise text_error(
@@ -119,7 +121,7 @@ def read_labels(labels: Labels) -> Array:
 
 
 def data_beside(labels: Labels | None, data: Data) -> Data:
-    """`data` as it is, without the array that `labels` name where it is the same file. Raises `DiagnosticError`."""
+    """Returns `data` without the array that `labels` names, if it is in the same file. Raises `DiagnosticError`."""
     if not isinstance(labels, str | PathLike) or not isinstance(data, str | PathLike):
         return data
     name, file = _name_and_file(str(labels))
@@ -130,7 +132,7 @@ def data_beside(labels: Labels | None, data: Data) -> Data:
 
 
 def _name_and_file(text: str) -> tuple[str, str]:
-    """The parts of `NAME=FILE`; without a name the whole is the file."""
+    """Splits `NAME=FILE`; without a name, the whole text is the file."""
     name, equals, file = text.partition("=")
     return (name, file) if equals else ("", text)
 
@@ -157,10 +159,10 @@ def _labels_in(text: str) -> Array:
 
 
 class Engine(StrEnum):
-    """What runs modules."""
+    """The execution engine of modules."""
 
     AUTO = "auto"
-    """The interpreter, until it has taken as long as compiling would; then what was compiled."""
+    """The interpreter, until it has taken as long as compiling would; then the compiled program."""
 
     INTERPRETER = "interpreter"
     COMPILED = "compiled"
@@ -170,7 +172,8 @@ _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 def chosen_member(choices: type[_Choice], word: str, what: str) -> _Choice:
-    """The member of `choices`, each a `what`, that `word` names. Raises `DiagnosticError`."""
+    """Returns the member of `choices` that `word` names. Raises `DiagnosticError`, which calls it a `what`, if there is
+    none."""
     known = [str(each) for each in choices]
     if word not in known:
         raise text_error(unknown(what, word, known))
@@ -178,13 +181,13 @@ def chosen_member(choices: type[_Choice], word: str, what: str) -> _Choice:
 
 
 FIRST_GUESS = 10.0
-"""Seconds that compiling is thought to take before anything was compiled: small networks take 1 to 8 here, large ones
-a minute. A wrong guess costs at most its own time."""
+"""Estimated seconds of compiling until one module was compiled: small networks take 1 to 8 here, large ones a minute. A
+wrong guess costs at most its own time."""
 
 
 @dataclass
 class Runner:
-    """Runs modules, and learns what compiling costs on the way."""
+    """Runs modules, and records how long compiling takes."""
 
     engine: Engine = Engine.AUTO
     threads: int = 1
@@ -192,12 +195,13 @@ class Runner:
     clock: Callable[[], float] = time.perf_counter
     compile_seconds: float = field(default=FIRST_GUESS, init=False)
     compiled: int = field(default=0, init=False)
-    """How many modules were compiled."""
+    """Number of modules that were compiled."""
 
     def outputs(self, module: ModuleOp, batches: Iterable[Batch]) -> Iterator[tuple[Batch, dict[str, Array]]]:
-        """What `module` gives for each batch.
+        """Yields each batch with the outputs of `module` for it.
 
-        Raises `DiagnosticError` for what cannot be computed, or with the engine `compiled` not be compiled.
+        Raises `DiagnosticError` if an output cannot be computed, or with the engine `compiled` if the module cannot be
+        compiled.
         """
         program: Callable[[Mapping[str, Array]], dict[str, Array]] | None = None
         may_compile = self.engine is not Engine.INTERPRETER
@@ -226,7 +230,7 @@ class Runner:
 
 
 def output_name(module: ModuleOp, name: str | None, function: str = "main") -> str:
-    """The output that `name` names; the only one without a name. Raises `DiagnosticError`."""
+    """Returns the name of the output `name`; of the only output if it is `None`. Raises `DiagnosticError`."""
     names = [port.name for port in outputs_of(Interpreter(module).function(function))]
     if name is None:
         if len(names) != 1:
@@ -241,12 +245,12 @@ def output_name(module: ModuleOp, name: str | None, function: str = "main") -> s
 
 
 def rows_of_scores(scores: Array, batch: Batch) -> Array:
-    """A row of scores for each row of the batch: those along the last axis of more than one element.
+    """Returns a row of logits for each row of the batch, along the last axis with more than one element.
 
-    Raises `DiagnosticError` where the output has no row of scores for each sample.
+    Raises `DiagnosticError` if the output does not have one row of logits per sample.
     """
     shape = shape_text(scores.shape)
-    while scores.ndim > 2 and scores.shape[-1] == 1:  # as a global pool leaves them
+    while scores.ndim > 2 and scores.shape[-1] == 1:  # as after a global pool
         scores = scores[..., 0]
     if scores.ndim == 0 or scores.shape[-1] < 2:
         raise text_error(f"top-1 accuracy requires an output with at least two logits per row, but got shape {shape}")
@@ -257,15 +261,17 @@ def rows_of_scores(scores: Array, batch: Batch) -> Array:
 
 
 def predicted(scores: Array, batch: Batch) -> Array:
-    """The class of each sample: the place of its largest score. Raises `DiagnosticError` as `rows_of_scores`."""
+    """Returns the class of each sample: the index of its largest logit. Raises `DiagnosticError` as
+    `rows_of_scores`."""
     return rows_of_scores(scores, batch).argmax(axis=-1)[: batch.samples]
 
 
 @dataclass
 class Accuracy:
-    """The fraction of samples whose predicted class is right, `0 <= accuracy <= 1`.
+    """The fraction of samples whose predicted class is right, in [0, 1].
 
-    Without labels the right class is the one that `reference` says: agreement with the float model, no accuracy.
+    Without labels, the right class is the prediction of `reference`: the fraction is the agreement with the float
+    model.
     """
 
     batches: Batches
@@ -277,11 +283,11 @@ class Accuracy:
 
     @property
     def metric(self) -> str:
-        """What is measured, for a reader."""
+        """The name of the metric in reports."""
         return "top-1" if self.labels is not None else "agreement with the float model"
 
     def predictions(self, module: ModuleOp, advance: Callable[[int], object] = lambda samples: None) -> Array:
-        """The class that `module` puts each sample into."""
+        """Returns the class that `module` predicts for each sample."""
         found: list[Array] = []
         for batch, outputs in self.runner.outputs(module, self.batches):
             found.append(predicted(outputs[self.output], batch))
@@ -289,7 +295,7 @@ class Accuracy:
         return np.concatenate(found)
 
     def of(self, module: ModuleOp, advance: Callable[[int], object] = lambda samples: None) -> float:
-        """The accuracy of `module`. Raises `DiagnosticError` where there are not as many labels as samples."""
+        """Returns the accuracy of `module`. Raises `DiagnosticError` if the numbers of labels and samples differ."""
         if self._expected is None:
             self._expected = self.predictions(self.reference) if self.labels is None else self.labels
         return self.scored(self.predictions(module, advance))
@@ -300,11 +306,12 @@ class Accuracy:
         return self.labels is not None or self._expected is not None
 
     def expect(self, found: Array) -> None:
-        """Take the classes that the float model says as the right ones, where there are no labels."""
+        """Sets the right classes to the float model's predictions `found`, unless there are labels."""
         self._expected = found if self.labels is None else self.labels
 
     def scored(self, found: Array) -> float:
-        """The accuracy of predictions, of each sample in order. Raises `DiagnosticError` as `of` does."""
+        """Returns the accuracy of the predictions `found`, one per sample, in order. Raises `DiagnosticError` as
+        `of`."""
         expected = self.labels if self._expected is None else self._expected
         assert expected is not None
         if len(found) != len(expected):

@@ -53,25 +53,26 @@ from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.interfaces import volume
 from qmlir.quantization.signed_weights import SIGNED
 
-# What rounds and passes gradients on, in operations of `nn`: the nearest integers, and the signs of binary weights.
+# Rounding that passes gradients through, in `nn` operations: to the nearest integers, and to the signs of binary
+# weights.
 
 
 def straight_through(hard: Term, soft: Term) -> Term:
-    """`hard`, with the gradient of `soft`."""
+    """Returns `hard` with the gradient of `soft`."""
     op = StraightThroughOp.create(operands=[hard.value, soft.value], result_types=[hard.value.type])
     return Term(hard.at, hard.at.append(op).result)
 
 
 def rounded(term: Term, ties: Ties = Ties.EVEN) -> Term:
-    """The nearest integers; gradients pass."""
+    """Rounds to the nearest integers, with a straight-through gradient."""
     return straight_through(term.apply(RoundOp) if ties is Ties.EVEN else (term + 0.5).apply(FloorOp), term)
 
 
 def signs_of(real: Term, scale: Term) -> Term:
-    """The codes -1 and 1 of binary weights `scale * sign(real)`, 1 of 0.
+    """Returns the codes -1 and 1 of binary weights `scale * sign(real)`; the sign of 0 is 1.
 
-    The gradient of each weight passes to `real` as it is (Courbariaux et al., BinaryConnect, 2015), and that of the
-    scale is the sum of those beside their signs.
+    The gradient of each weight passes to `real` unchanged (Courbariaux et al., BinaryConnect, 2015); that of the scale
+    is the sum of the weights' gradients times their signs.
     """
     at = real.at
     hard = (real.apply(SignOp) * 2.0 + 1.0).apply(MinOp, 1.0).apply(MaxOp, -1.0)
@@ -79,11 +80,12 @@ def signs_of(real: Term, scale: Term) -> Term:
     return straight_through(hard, real / fixed)
 
 
-# A norm of rows of integers, on floats that hold them: the numbers of its root are made of the scale in each run.
+# A row norm on integers, simulated on floats that hold them: the constants of its integer square root are derived from
+# the scale in each run.
 
 
 def simulated_rows(at: Site, op: ops.RowNormOp, integers: Term, scale: SSAValue) -> Term:
-    """What `op` makes of integers `q - z` of one `scale`, in f32, before it is quantized.
+    """Returns the f32 result of `op`, before its quantization, for integers `q - z` with one `scale`.
 
     The steps are those of `qmlir.dialects.nn.normalization.evaluate`.
     """
@@ -113,30 +115,31 @@ def _shaped(at: Site, value: SSAValue, sizes: Sequence[int]) -> SSAValue:
     return value if shape_of(value) == tuple(sizes) else at.reshaped(value, sizes)
 
 
-# Quantized values as floats that hold their integers: the arithmetic of the integer program, in operations of `nn`.
+# Quantized values as floats that hold their integers: the arithmetic of the integer program, in `nn` operations.
 #
-# A value of scale `s` and zero point `z` becomes the floats `q - z`, exact, beside its scale, which is a value: it
-# may be learned. The formulas are those of `qmlir.dialects.nn.quantized_evaluators`, step by step, so that every
-# integer is the one that the quantized module computes; a zero may have a sign here until it is dequantized. Where
-# the formula depends on which scales are the same, both are computed, and the scales of the run choose. Rounding
-# passes gradients on (`calib.straight_through`), and a clip those of what lies inside after rounding: the gradient
-# of a scale is then that of LSQ (Esser et al., 2020), and of the logarithm of a threshold that of TQT (Jain et al.,
+# A value with scale `s` and zero point `z` becomes the exact floats `q - z` and a separate value for its scale, which
+# can be learned. The formulas follow `qmlir.dialects.nn.quantized_evaluators` step by step, so that every integer
+# equals that of the quantized module; a zero may be negative here until it is dequantized. If a formula depends on
+# which scales are equal, both variants are computed, and the scales at run time select one. Rounding passes gradients
+# through (`calib.straight_through`), and a clip passes those of values within its limits after rounding. The gradient
+# of a scale is then that of LSQ (Esser et al., 2020), and that of a threshold's logarithm the one of TQT (Jain et al.,
 # 2019).
 #
-# Sums of products are exact in f32 while they are below 2^24, and are computed in f64 elsewhere.
+# Accumulators are exact in f32 below 2^24, and otherwise computed in f64.
 
 EXACT_IN_F32 = 1 << 24
-"""Up to here f32 holds every integer."""
+"""The limit up to which f32 represents every integer."""
 
 SOFT = "quant.soft"
-"""On the cast of a constant whose rounding is learned: it holds codes, without the zero point, floats among them."""
+"""Marks the cast of a constant whose rounding is learned: the constant holds codes without the zero point, possibly
+fractional."""
 
 Scales = Mapping[SSAValue, SSAValue]
-"""The f32 scales of quantized values that have some of their own: one number, or one for each index of an axis."""
+"""The f32 scales of quantized values that have one of their own: one element, or one for each index of an axis."""
 
 
 def keeps_sums(value: SSAValue) -> bool:
-    """Whether a value is an accumulator, or one that was moved: its integers are exact sums, of their scale."""
+    """Returns true if a value is an accumulator, possibly moved: its integers are exact sums in their own scale."""
     op, element = value.owner, quantized_type(value)
     if not isinstance(op, NnOp) or element is None or element.bits < 32 or np.any(element.zero_points):
         return False
@@ -146,18 +149,19 @@ def keeps_sums(value: SSAValue) -> bool:
 
 
 def is_bias(value: SSAValue) -> bool:
-    """Whether all users add `value` to sums, to whose scale it is quantized."""
+    """Returns true if all users add `value` to accumulators, in whose scale it is quantized."""
     return sums_beside(value) is not None
 
 
 def sums_beside(value: SSAValue) -> SSAValue | None:
-    """The first sums that `value` is added to, where all its users do that, and its own scale is free to be theirs."""
+    """Returns the first accumulator that `value` is added to, if all users do that and its scale is not otherwise
+    fixed."""
     found = [sums_of(use) for use in value.uses]
     return None if None in found or not _is_cast(value) else next(iter(found), None)
 
 
 def _is_cast(value: SSAValue) -> bool:
-    """Return `True` for a constant or a value that was quantized, which may have been moved, and not computed with."""
+    """Returns true for a constant or a cast result, possibly moved."""
     op = value.owner
     if isinstance(op, NnOp) and op.quantization_slots().shares_parameters:
         return any(map(_is_cast, op.operands))
@@ -165,7 +169,7 @@ def _is_cast(value: SSAValue) -> bool:
 
 
 def sums_of(use: Use) -> SSAValue | None:
-    """The sums that an operand is added to; `None` where it is none."""
+    """Returns the accumulator that an operand is added to; `None` if the use is no such addition."""
     op = use.operation
     if isinstance(op, BiasedContractionOp):
         is_bias = op.bias is not None and use.index == list(op.operands).index(op.bias)
@@ -182,7 +186,7 @@ def _has_blocks(value: SSAValue) -> bool:
 
 
 def products_of(sums: SSAValue) -> Operation:
-    """The operation whose sums `sums` are, before they were moved or added to."""
+    """Returns the contraction whose accumulator `sums` is, before moves and additions."""
     op = sums.owner
     assert isinstance(op, NnOp)
     source = next((operand for operand in op.operands if keeps_sums(operand)), None)
@@ -190,7 +194,7 @@ def products_of(sums: SSAValue) -> Operation:
 
 
 def _are_alike(one: SSAValue, other: SSAValue) -> bool:
-    """Whether two values have the same scales and widths, along whichever axes."""
+    """Returns true if two values have the same scales and widths, along whichever axes."""
     first, second = quantized_type(one), quantized_type(other)
     return (
         first is not None
@@ -202,26 +206,26 @@ def _are_alike(one: SSAValue, other: SSAValue) -> bool:
 
 @dataclass(frozen=True)
 class Simulated:
-    """The integers `q - z` of a quantized value, in floats, and the scale of each: one, or one an index of an axis."""
+    """The integers `q - z` of a quantized value, as floats, and its scale: one element, or one per index of an axis."""
 
     integers: SSAValue
     scale: SSAValue
     element: UniformQuantizedType
 
     def floats(self, at: Site, element: Attribute) -> Term:
-        """The integers in floats of type `element`."""
+        """Returns the integers as floats of type `element`."""
         return as_type(Term(at, self.integers), element)
 
     def beside(self, at: Site) -> Term:
-        """The scale in a shape that broadcasts to the integers."""
+        """Returns the scale in a shape that broadcasts to the integers."""
         return beside(Term(at, self.scale), self.element, len(shape_of(self.integers)))
 
     def real(self, at: Site) -> Term:
-        """What the values stand for, as `quant.dcast` computes it: an integer 0 has no sign, a float may have one."""
+        """Dequantizes as `quant.dcast` does: adding 0 removes the sign of a negative zero, which no integer has."""
         return self.beside(at) * (self.floats(at, f32) + 0.0)
 
     def stored(self, at: Site) -> Term:
-        """The integers that memory holds, with the zero point."""
+        """Returns the integers as stored in memory, including the zero point."""
         zero_points = np.asarray(self.element.zero_points, np.float64)
         if not zero_points.any():
             return Term(at, self.integers)
@@ -230,19 +234,20 @@ class Simulated:
         return Term(at, self.integers) + (numbers if zero_points.size == 1 else beside(numbers, self.element, rank))
 
     def largest(self) -> int:
-        """The largest magnitude of the integers."""
+        """Returns the largest magnitude of the integers."""
         low, high = centred_limits(self.element)
         return int(max(np.abs(low).max(), np.abs(high).max()))
 
 
 def centred_limits(element: UniformQuantizedType) -> tuple[Array, Array]:
-    """The limits of `q - z`."""
+    """Returns the limits of `q - z`."""
     zero_points = np.asarray(element.zero_points, np.float64)
     return element.storage_min - zero_points, element.storage_max - zero_points
 
 
 def beside(numbers: Term, element: UniformQuantizedType, rank: int) -> Term:
-    """Numbers of an element type, one, or one for each index of an axis or block, as they broadcast to `rank` axes."""
+    """Reshapes the parameters of an element type (one, or one per index of an axis or block) to broadcast to `rank`
+    axes."""
     match element.granularity:
         case Granularity.TENSOR:
             return numbers
@@ -253,7 +258,7 @@ def beside(numbers: Term, element: UniformQuantizedType, rank: int) -> Term:
 
 
 def _of_blocks(numbers: Term, block_sizes: Mapping[int, int]) -> Term:
-    """Numbers of blocks, each as often as its block is long along each axis."""
+    """Repeats each block's element by the block size along each axis."""
     at, counts = numbers.at, shape_of(numbers.value)
     sizes = [block_sizes.get(axis, 1) for axis in range(len(counts))]
     if all(size == 1 for size in sizes):
@@ -265,14 +270,14 @@ def _of_blocks(numbers: Term, block_sizes: Mapping[int, int]) -> Term:
 
 
 def along(numbers: Term, axis: int, rank: int) -> Term:
-    """A list of numbers in a shape that broadcasts to `rank` axes, one for each index of `axis`."""
+    """Reshapes a vector with one element per index of `axis` so that it broadcasts to `rank` axes."""
     sizes = [1] * rank
     sizes[axis] = shape_of(numbers.value)[0]
     return Term(numbers.at, numbers.at.reshaped(numbers.value, sizes))
 
 
 def as_type(term: Term, element: Attribute) -> Term:
-    """`term` in another float type."""
+    """Converts `term` to another float type."""
     if element_of(term.value) == element:
         return term
     cast = term.at.add(CastOp, term.value, result_types=[TensorType(element, shape_of(term.value))])
@@ -280,13 +285,13 @@ def as_type(term: Term, element: Attribute) -> Term:
 
 
 def _saturated(term: Term, element: UniformQuantizedType) -> Term:
-    """Whole numbers inside the limits of `q - z`; gradients pass where they are.
+    """Clips integers to the limits of `q - z`; gradients pass within the limits.
 
-    One clip where there is one pair of limits. Those of weights by channels are a max and a min, which pass half of the
-    gradient at a limit: half of what was rounded to it lies outside.
+    A single pair of limits becomes one clip. Limits that differ by channel become a max and a min, which pass half of
+    the gradient at a limit: half of the values rounded to it lie outside.
     """
     low, high = centred_limits(element)
-    kind = f32 if element.bits <= 16 else f64  # f32 does not hold limits of 32 bits
+    kind = f32 if element.bits <= 16 else f64  # f32 cannot represent limits of 32 bits
     term = as_type(term, kind)
     is_one = np.all(low == low.flat[0]) and np.all(high == high.flat[0])
     if low.size == 1 or (element.bits > 16 and is_one):
@@ -302,15 +307,15 @@ def _saturated(term: Term, element: UniformQuantizedType) -> Term:
 
 
 def _chosen(left: Term, right: Term, equal: Term, other: Term) -> Term:
-    """`equal` where `left` and `right` are the same number, `other` elsewhere."""
+    """Returns `equal` where `left` and `right` are the same number, and `other` elsewhere."""
     is_equal = left.at.add(EqualOp, left.value, right.value).result
     return Term(left.at, left.at.add(WhereOp, is_equal, equal.value, other.value).result)
 
 
 def _summed_axes(at: Site, op: ContractionOp, element: UniformQuantizedType) -> tuple[int, int]:
-    """The axis of the data and that of the weights along which weights of type `element` have blocks.
+    """Returns the axes of the data and of the weights along which weights of type `element` have blocks.
 
-    Raises `DiagnosticError` for weights that have them along several, or in groups.
+    Raises `DiagnosticError` for blocks along several axes, or with grouped channels.
     """
     match op:
         case MatMulOp():
@@ -334,8 +339,8 @@ def _summed_axes(at: Site, op: ContractionOp, element: UniformQuantizedType) -> 
 
 
 def _terms(op: ContractionOp) -> int:
-    """How many products a sum of `op` has at most."""
-    if isinstance(op, ConvTransposeOp):  # of which some have fewer, by their places between the strides
+    """Returns the largest number of products in an accumulator of `op`."""
+    if isinstance(op, ConvTransposeOp):  # some have fewer, depending on their position between the strides
         weight = shape_of(op.weight)
         return volume(weight) // (weight[1] * op.group_count)
     return op.multiply_adds() // max(volume(shape_of(op.results[0])), 1)
@@ -343,29 +348,30 @@ def _terms(op: ContractionOp) -> int:
 
 @dataclass(frozen=True)
 class _Sums:
-    """The exact integers of an operation."""
+    """The exact integer sums of an operation."""
 
     integers: Term
     scale: Term
-    """In a shape that broadcasts to them."""
+    """The scale, in a shape that broadcasts to the sums."""
 
     count: Array = field(default_factory=lambda: np.ones((), np.int64))
-    """What a mean divides by."""
+    """The divisor of a mean."""
 
     largest: int | None = None
-    """A bound of the magnitude of the integers, where one is known."""
+    """A bound of the magnitude of the integers; `None` if unknown."""
 
 
 @dataclass
 class Simulation:
-    """Rewrites operations on quantized values, in their order; `scales` has those of values that are no accumulator."""
+    """Rewrites operations on quantized values, in order; `scales` holds the scales of values that are no
+    accumulators."""
 
     scales: Scales
     found: dict[SSAValue, Simulated] = field(default_factory=dict[SSAValue, Simulated])
     replaced: list[Operation] = field(default_factory=list[Operation])
 
     def take(self, op: Operation) -> None:
-        """Put what computes on floats before `op`, if that has quantized values."""
+        """Inserts the float counterpart of `op` before it, if it has quantized operands or results."""
         if not any(quantized_type(value) is not None for value in (*op.operands, *op.results)):
             return
         at = Site(op, lambda made: Rewriter.insert_op(made, InsertPoint.before(op)))
@@ -396,7 +402,7 @@ class Simulation:
         self.replaced.append(op)
 
     def finish(self) -> None:
-        """Take away what was rewritten."""
+        """Erases the operations that were rewritten."""
         for op in reversed(self.replaced):
             Rewriter.erase_op(op)
 
@@ -405,7 +411,7 @@ class Simulation:
     def _keep(
         self, value: SSAValue, integers: Term, scale: SSAValue | None = None, largest: int = EXACT_IN_F32
     ) -> None:
-        """Take `integers`, of a magnitude of at most `largest`, for `value`."""
+        """Records `integers`, of a magnitude of at most `largest`, as the integers of `value`."""
         element = quantized_type(value)
         assert element is not None
         integers = as_type(integers, f32 if element.bits <= 16 or largest < EXACT_IN_F32 else f64)
@@ -418,7 +424,7 @@ class Simulation:
         return beside(Term(at, self.scales[value]), element, len(shape_of(value)))
 
     def _quantized(self, real: Term, value: SSAValue) -> Term:
-        """The integers that `quant.qcast` makes of `real`."""
+        """Returns the integers to which `quant.qcast` quantizes `real`."""
         element = quantized_type(value)
         assert element is not None
         return _saturated(rounded(real / self._own_scale(real.at, value)), element)
@@ -463,7 +469,7 @@ class Simulation:
             self._rescale(op, self._sums(at, op), mode, ties)
 
     def _cloned(self, at: Site, op: NnOp, operands: Sequence[SSAValue | None], element: Attribute) -> Operation:
-        """`op` on other operands, without those that are `None`, and with float results of a type."""
+        """Clones `op` with other operands, without those that are `None`, and with float results of type `element`."""
         kept = [value for value in operands if value is not None]
         properties = {name: each for name, each in op.properties.items() if name != REQUANTIZE}
         if len(kept) < len(operands) and "operandSegmentSizes" in properties:
@@ -480,7 +486,7 @@ class Simulation:
         return made
 
     def _integers(self, at: Site, op: NnOp, element: Attribute) -> list[SSAValue | None]:
-        """The operands, those that are quantized as integers in floats of type `element`."""
+        """Returns the operands of `op`; quantized ones as integers in floats of type `element`."""
         return [self.found[value].floats(at, element).value if value in self.found else value for value in op.operands]
 
     def _widest(self, op: NnOp) -> Attribute:
@@ -488,7 +494,7 @@ class Simulation:
         return f64 if f64 in widths else f32
 
     def _move(self, at: Site, op: NnOp) -> None:
-        """Movement, pools of the largest, choice: the integers go where the values go."""
+        """Simulates movement, max pools and selection: the integers move like the values."""
         element = self._widest(op)
         made = self._cloned(at, op, self._integers(at, op, element), element)
         first = next(self.found[value] for value in op.operands if value in self.found)
@@ -501,7 +507,8 @@ class Simulation:
             self._keep(old, Term(at, new), first.scale)
 
     def _by_scales(self, at: Site, op: NnOp) -> None:
-        """A sum, difference or extremum of two operands: of integers if both have the same scale in a run."""
+        """Simulates a sum, difference or extremum of two operands: on integers if both have the same scale at run
+        time."""
         known = [self.found[value] for value in op.operands]
         self._through_reals(at, op, f32)
         if any(each.element.granularity is not Granularity.TENSOR for each in known):
@@ -521,7 +528,7 @@ class Simulation:
                 operands.append(value)
             elif element is f32:
                 operands.append(known.real(at).value)
-            else:  # the product of a scale of 24 bits and an integer of 29 is exact
+            else:  # a scale of 24 bits times an integer of 29 bits is exact
                 operands.append((as_type(known.beside(at), f64) * known.floats(at, f64)).value)
         made = self._cloned(at, op, operands, element)
         for old, new in zip(op.results, made.results, strict=True):
@@ -530,13 +537,13 @@ class Simulation:
             kind = quantized_type(old)
             assert kind is not None
             held = self.scales.get(old)
-            if held is None:  # an accumulator of sums whose scales are no longer the same: it has that of the first
+            if held is None:  # an accumulator of sums whose scales no longer agree: it has that of the first
                 held = next(self.found[value].scale for value in op.operands if keeps_sums(value))
             scale = as_type(beside(Term(at, held), kind, len(shape_of(old))), element)
             self._keep(old, _saturated(rounded(Term(at, new) / scale, ties), kind), held)
 
     def _is_common(self, op: NnOp) -> bool:
-        # A bias has the scale of all sums that it is added to; those of the steps of a recurrent layer are many values.
+        # A bias has the scale of all accumulators it is added to, such as those of all steps of a recurrent layer.
         if any(map(is_bias, op.operands)):
             return True
         scales = {self.found[value].scale for value in op.operands if value in self.found}
@@ -557,7 +564,7 @@ class Simulation:
                 raise at.error("cannot be trained: it adds values with separate quantization parameters")
             if isinstance(op, AveragePoolOp | GlobalAveragePoolOp | ReduceMeanOp):
                 return self._sums_of_mean(at, op, operand)
-            if isinstance(op, ClipOp):  # its bounds are those of the result
+            if isinstance(op, ClipOp):  # its bounds belong to the result
                 return _Sums(operand.floats(at, self._widest(op)), operand.beside(at))
             is_wide = isinstance(op, ReduceSumOp) or any(each is not None and each.element.bits > 16 for each in known)
             element = f64 if is_wide else self._widest(op)
@@ -587,7 +594,7 @@ class Simulation:
         return _Sums(sums, self._laid(op, scale, rank), largest=largest)
 
     def _sum_blocks(self, at: Site, op: ContractionOp) -> None:
-        """The exact sum of each block by its scale, added up in f32 in the order of the blocks; the bias comes last."""
+        """Multiplies the exact sum of each block by its scale, and adds these in f32 in block order, the bias last."""
         x, w = (self.found[value] for value in op.operands[:2])
         data_axis, axis = _summed_axes(at, op, w.element)
         size = dict(zip(w.element.axes, w.element.block_sizes, strict=True))[axis]
@@ -612,7 +619,8 @@ class Simulation:
         self._keep(op.results[0], _saturated(rounded(total / self._own_scale(at, op.results[0])), element))
 
     def _of_channels(self, op: ContractionOp, numbers: Term, rank: int) -> Term:
-        """Numbers that differ by output channels alone, in the layout of weights or of a bias, beside the result."""
+        """Reshapes elements that differ only by output channel, in the layout of weights or bias, to broadcast to the
+        result."""
         at, shape = numbers.at, shape_of(numbers.value)
         if isinstance(op, MatMulOp):
             turned = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
@@ -623,7 +631,7 @@ class Simulation:
 
     @staticmethod
     def _laid(op: ContractionOp, numbers: Term, rank: int) -> Term:
-        """One number, or one for each channel, in a shape that broadcasts to the result."""
+        """Reshapes one element, or one per channel, so that it broadcasts to the result."""
         if not shape_of(numbers.value):
             return numbers
         axis = op.quantization_slots().result_channel_axis
@@ -631,14 +639,14 @@ class Simulation:
         return along(numbers, axis, rank)
 
     def _take_bias(self, at: Site, op: NnOp, bias: SSAValue) -> None:
-        """The integers of a bias that `op` adds to sums."""
+        """Records the integers of a bias that `op` adds to an accumulator."""
         sums, element = next(self.found[value] for value in op.operands if value in self.found), quantized_type(bias)
         assert element is not None
         scale = beside(Term(at, sums.scale), element, len(shape_of(bias)))
         self._keep(bias, self._bias(at, bias, scale), sums.scale)
 
     def _bias(self, at: Site, bias: SSAValue, scale: Term) -> Term:
-        """The integers of a bias in steps of the sums, which broadcast to it."""
+        """Returns the integers of a bias in the scale of the accumulator, which broadcasts to it."""
         element = quantized_type(bias)
         assert element is not None
         if isinstance(bias.owner, QuantizeCastOp):
@@ -650,7 +658,7 @@ class Simulation:
         return Term(at, at.append(held).result)
 
     def _sums_of_mean(self, at: Site, op: NnOp, operand: Simulated) -> _Sums:
-        """The mean in f64, times its count, is the exact sum but for an error far below 1/2."""
+        """Returns the sums of a mean: the f64 mean times its count, rounded, as its error is far below 1/2."""
         made = self._cloned(at, op, self._integers(at, op, f64), f64)
         mean = Term(at, made.results[0])
         count = op.divisors()
@@ -666,12 +674,12 @@ class Simulation:
         return _Sums(rounded(total), Term(at, operand.scale), np.asarray(count))
 
     def _rescale(self, op: NnOp, given: _Sums, mode: Mode, ties: Ties) -> None:
-        """The integers of the result of exact sums."""
+        """Requantizes exact sums to the integers of the result."""
         sums, scale, count, result = given.integers, given.scale, given.count, op.results[0]
         at = sums.at
         element = quantized_type(result)
         assert element is not None
-        if result not in self.scales:  # an accumulator: its scale is that of the sums
+        if result not in self.scales:  # an accumulator keeps the scale of its sums
             flat = scale
             if element.granularity is not Granularity.TENSOR:
                 flat = Term(at, at.reshaped(scale.value, [len(element.scales)]))
@@ -687,7 +695,7 @@ class Simulation:
         if scale.value is not target.value:  # a multiplier of 1 keeps the integers
             multiplier, kind = scale / target, f64 if mode is Mode.SHIFT else f32
             integers = rounded(as_type(sums, kind) * as_type(multiplier, kind), ties)
-            if mode is Mode.F32 and element.bits > 16:  # equal scales keep integers that f32 does not hold
+            if mode is Mode.F32 and element.bits > 16:  # equal scales keep integers that f32 cannot represent
                 one = Term(at, at.constant(1.0, multiplier.value))
                 integers = _chosen(multiplier, one, as_type(sums, f64), as_type(integers, f64))
         integers = _saturated(integers, element)
@@ -696,7 +704,7 @@ class Simulation:
         self._keep(result, integers)
 
     def _between(self, op: ClipOp, integers: Term) -> Term:
-        """The bounds of a clip, quantized to the type of the result."""
+        """Clips to the bounds of `op`, quantized to the type of the result."""
         for bound, limit in ((op.minimum, MaxOp), (op.maximum, MinOp)):
             if bound is not None:
                 at = integers.at

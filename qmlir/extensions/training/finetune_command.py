@@ -1,6 +1,6 @@
-"""`qmlir finetune`: trains the quantized model of a float one, by the float model or by labels, and writes the result.
+"""`qmlir finetune`: trains the quantized form of a float model, with or without labels, and writes the result.
 
-The result is the module or the ONNX model that `qmlir quantize` writes, with other weights, biases and scales.
+The result is the module or the ONNX model that `qmlir quantize` writes, with trained weights, biases and scales.
 """
 
 import argparse
@@ -33,7 +33,7 @@ _MODULE = ".mlir"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `qmlir finetune`."""
+    """Adds the arguments of `qmlir finetune`."""
     add_model(
         parser,
         help="float model (.onnx or .mlir), - for a module on stdin, or a folder written by qmlir quantize, whose "
@@ -127,7 +127,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Train, write the result, and report what was gained. Raises `DiagnosticError`."""
+    """Trains, writes the result, and reports the gain. Raises `DiagnosticError`."""
     output = Path(arguments.output)
     is_onnx = output.suffix in ONNX_SUFFIXES
     if not is_onnx and output.suffix != _MODULE and (output.is_dir() or not output.exists()):

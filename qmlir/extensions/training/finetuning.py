@@ -1,8 +1,8 @@
-"""Fine-tuning: a float model and samples in, the quantized model whose weights, biases and scales were trained out.
+"""Fine-tuning: trains weights, biases and scales of the quantized form of a float model.
 
-What is trained computes the integers of the result, so every figure here is one of the model that is written. Without
-labels the float model is the teacher. An epoch is a function of the parameters, of what the optimizer keeps and of the
-number of the epoch: a run that goes on from a checkpoint finds the same bits as one that was not interrupted.
+Training computes the integers of the result, so every figure applies to the model that is written. Without labels, the
+float model is the teacher. An epoch is a function of the parameters, the state of the optimizer and the epoch number,
+so a run continued from a checkpoint is bit-identical to an uninterrupted one.
 """
 
 import hashlib
@@ -47,69 +47,70 @@ from qmlir.text.writing import check_own, write_own
 from qmlir.workflows.loading import HoldsModule, takes_model
 
 CALIBRATION = 512
-"""Samples, of those that train, whose ranges training begins with."""
+"""Number of training samples used to calibrate the initial ranges."""
 
 NARROW = 4
-"""Weights of at most so many bits begin with the scales of least error and have `NARROW_RATE`, and may be frozen where
-they oscillate."""
+"""Weights of at most this many bits start with least-squares scales, use `NARROW_RATE`, and may be frozen if they
+oscillate."""
 
 RATE, NARROW_RATE = 1e-3, 2e-3
-"""The rate of weights and biases; that where some weights are narrow, whose codes are farther apart."""
+"""Learning rates of weights and biases: the second one applies if some weights are narrow, as their codes are farther
+apart."""
 
 MIX = 0.5
-"""The share of mixed samples where the float model alone teaches. It answers for what lies between samples, too, where
-few of them are: classes border on each other there. The other samples keep the batch where the data is."""
+"""Fraction of mixed samples if the float model alone teaches. It also answers between samples, where classes border on
+each other and samples are rare. The unmixed samples keep the batch close to the data."""
 
 CHECKPOINT_VERSION = 1
 """The version of checkpoints; those of qmlir 0.1 have none."""
 
 Augment: TypeAlias = Callable[[dict[str, Array], np.random.Generator], dict[str, Array]]
-"""What varies the inputs of a batch, by a generator that every run draws the same from."""
+"""Changes the inputs of a batch, using a random generator that is the same in every run."""
 
 
 class FinetuneLoss(StrEnum):
     """The loss that training minimizes."""
 
     MSE = "mse"
-    """The squared error of the results against those of the float model, over their variance."""
+    """The squared error against the results of the float model, relative to their variance."""
 
     KL = "kl"
     """The divergence of the softmax of the results from that of the float model, at a temperature."""
 
     LABELS = "labels"
-    """The cross entropy of the softmax of the scores against the labels, and a share of `kl`."""
+    """The cross entropy of the softmax of the logits against the labels, and a fraction of `kl`."""
 
 
 @dataclass(frozen=True)
 class FinetuneOptions:
-    """How to train. Raises `DiagnosticError` for a number that cannot be."""
+    """The options of training. Raises `DiagnosticError` if a number is out of range."""
 
     loss: FinetuneLoss
     temperature: float = 2.0
     distill: float = 0.5
-    """The share of `kl` in the loss `labels`."""
+    """The fraction of `kl` in the loss `labels`."""
 
     validation_split: float = 0.1
     epochs: int = 10
     batch_size: int = 64
     mixup: float | None = None
-    """The share of the samples of a batch that are mixed with another one; `None` for `MIX` where the float model alone
-    teaches and all inputs are floats, and for 0 elsewhere."""
+    """Fraction of the samples of a batch that are mixed with another one; `None` is `MIX` if the float model alone
+    teaches and all inputs are floats, otherwise 0."""
 
     optimizer: OptimizerKind = OptimizerKind.ADAM
     learning_rate: float | None = None
-    """`None` for `RATE` or `NARROW_RATE`, by the bits of the weights."""
+    """`None` is `RATE` or `NARROW_RATE`, depending on the bits of the weights."""
 
     scale_rate: float = 4e-3
     warmup: float = 0.02
-    """The share of the steps in which the rates rise."""
+    """Fraction of the steps in which the learning rates rise."""
 
     patience: int | None = None
-    """Epochs without a better one that end the run; `None` for as many as there are."""
+    """Number of epochs without improvement that ends training; `None` runs all epochs."""
 
     seed: int = 0
     freeze_oscillating: bool = False
-    """Whether weights of at most `NARROW` bits that go to and fro between two codes stay at one."""
+    """Whether to freeze weights of at most `NARROW` bits that oscillate between two codes."""
 
     def __post_init__(self) -> None:
         for name, least in (("epochs", 1), ("batch_size", 1), ("patience", 1), ("seed", 0)):
@@ -231,9 +232,9 @@ class Finetuned(HoldsModule, Readable):
 
 
 def _score_rows(scores: Array) -> Array:
-    """Scores as rows of classes: the last axis of more than one element. Raises `DiagnosticError` where there is none.
+    """Reshapes logits to rows, along the last axis with more than one element (a global pool leaves axes of size 1).
 
-    A global pool leaves axes of size 1 after it.
+    Raises `DiagnosticError` if there is no such axis.
     """
     shape = scores.shape
     while len(shape) > 2 and shape[-1] == 1:
@@ -251,7 +252,7 @@ def _forms(arrays: Mapping[str, Array]) -> dict[str, tuple[np.dtype[Any], tuple[
 
 
 def _is_state(state: Mapping[str, Array], parameters: Mapping[str, Array]) -> bool:
-    """Return True if `state` may be what the optimizer keeps of `parameters`."""
+    """Returns true if `state` has the names, types and shapes of an optimizer's state for `parameters`."""
     known = {f"{what} {name}": array for name, array in parameters.items() for what in (*SUMS, *REMEMBERED)}
     for key, array in state.items():
         if key == "steps":
@@ -267,7 +268,7 @@ def _is_state(state: Mapping[str, Array], parameters: Mapping[str, Array]) -> bo
 
 @dataclass
 class _State:
-    """A run after an epoch: all there is to save."""
+    """The state of a run after an epoch, as saved in a checkpoint."""
 
     parameters: dict[str, Array]
     best_parameters: dict[str, Array]
@@ -282,7 +283,7 @@ class _State:
         return self.epochs[self.best - 1] if self.best else self.before
 
     def to_bytes(self, key: str) -> bytes:
-        """An archive of arrays, with the digest `key` of all that the run depends on."""
+        """Returns an `.npz` archive, with the digest `key` of everything that the run depends on."""
         parts = {"parameters": self.parameters, "best": self.best_parameters, "optimizer": self.optimizer.state}
         names = {part: list(arrays) for part, arrays in parts.items()}
         arrays = {f"{part}.{place}": each for part, of in parts.items() for place, each in enumerate(of.values())}
@@ -296,9 +297,9 @@ class _State:
         return stream.getvalue()
 
     def restore(self, path: Path, key: Callable[[int], str]) -> None:
-        """Continue from the checkpoint at `path`; `key` returns the digest of this run for a version of checkpoints.
+        """Continues from the checkpoint at `path`; `key` returns the digest of this run for a checkpoint version.
 
-        Raises `DiagnosticError` for a file that is not a checkpoint, or one of another run.
+        Raises `DiagnosticError` if the file is not a checkpoint, or belongs to another run.
         """
         try:
             arrays = arrays_of(path, is_input=False)
@@ -335,7 +336,7 @@ class _State:
 
 
 class _Loop:
-    """The programs of the student and of the teacher, and the samples."""
+    """The student and teacher programs, and the samples."""
 
     def __init__(
         self,
@@ -360,7 +361,7 @@ class _Loop:
             (chosen, self._wanted(rows.batch(chosen)))
             for start in range(0, held, size)
             for chosen in [[int(self.held[place % held]) for place in range(start, start + size)]]
-        ]  # the last one is filled up with the first
+        ]  # the last batch is padded with the first samples
         names = next(wanted for _, wanted in self._held_batches)
         if classes is not None and self.scores is not None:
             scores = _score_rows(names[self.scores]).shape[-1]
@@ -376,12 +377,12 @@ class _Loop:
         }
 
     def begin(self, trained: Trainable) -> None:
-        """Compile the student."""
+        """Compiles the student."""
         self._narrow = trained.weights(NARROW) if self.options.freeze_oscillating else []
         self.programs = TrainingPrograms(trained, self.shapes, threads=self._threads, isa=self._isa)
 
     def _wanted(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """What the teacher gives: its results of floats."""
+        """Returns the float results of the teacher."""
         found = self.teacher(dict(inputs))
         results = {name: array for name, array in found.items() if array.dtype == np.float32 and array.size}
         if not results:
@@ -415,7 +416,7 @@ class _Loop:
         return loss, {name: gradient.reshape(found[name].shape)}
 
     def judged(self, parameters: Mapping[str, Array]) -> HeldOutFigures:
-        """The loss and the metric on what is held out."""
+        """Returns the loss and the metric on the held-out samples."""
         losses: list[float] = []
         right, left = 0, len(self.held)
         for chosen, wanted in self._held_batches:
@@ -429,10 +430,10 @@ class _Loop:
         return HeldOutFigures(loss, right / (len(self.held) * self._answers))
 
     _answers = 1
-    """Rows of scores for each run."""
+    """Rows of logits per run."""
 
     def _right(self, found: Mapping[str, Array], wanted: Mapping[str, Array], chosen: Sequence[int], left: int) -> int:
-        """Rows of the first `left` runs whose class is that of the label, or of the teacher."""
+        """Counts the rows of the first `left` runs whose class is that of the label, or of the teacher."""
         if self.scores is None:
             return 0
         classes = self._classes(chosen)
@@ -442,7 +443,7 @@ class _Loop:
         return int((places == (of_teacher if classes is None else classes))[:counted].sum())
 
     def of_teacher(self) -> float | None:
-        """The metric of the float model, where it has labels."""
+        """Returns the metric of the float model if there are labels."""
         if self.classes is None:
             return None
         left, right = len(self.held), 0
@@ -452,7 +453,7 @@ class _Loop:
         return right / (len(self.held) * self._answers)
 
     def epoch(self, state: _State, augment: Augment | None, advance: Advance) -> None:
-        """Train on every sample once, as the number of epochs in `state` says, and judge the result."""
+        """Trains on every sample once, as the next epoch of `state`, and evaluates the result."""
         options, number = self.options, len(state.epochs)
         random = np.random.default_rng([options.seed, number])
         order = random.permutation(self.training)
@@ -468,7 +469,7 @@ class _Loop:
             found = self.programs.backward(values, gradients) if math.isfinite(loss) else {}
             with np.errstate(over="ignore"):
                 is_sound = found and all(np.isfinite(np.square(each)).all() for each in found.values())
-            if not is_sound:  # Adam keeps squares: one that is infinite would stop a parameter for good
+            if not is_sound:  # Adam accumulates squares: an infinite one would freeze a parameter forever
                 state.problem = self._stopped(
                     "the loss or its gradient", f"at step {number * self.per_epoch + place + 1}"
                 )
@@ -491,7 +492,8 @@ class _Loop:
             state.best, state.best_parameters = len(state.epochs), parameters
 
     def _mixed(self, chosen: Sequence[int], random: np.random.Generator) -> dict[str, Array]:
-        """Samples some of which are mixed with another one, by a uniform share (Zhang et al., mixup, 2018)."""
+        """Returns samples, a fraction of which is mixed with another one, by a uniform weight (Zhang et al., mixup,
+        2018)."""
         others = [int(each) for each in random.choice(self.training, len(chosen))]
         shares = np.where(random.random(len(chosen)) < (self.options.mixup or 0), random.random(len(chosen)), 1.0)
         return self.rows.mixed(chosen, others, shares)
@@ -501,7 +503,7 @@ class _Loop:
         return f"{what} is not finite {where}: kept the best epoch; use a lower --learning-rate"
 
     def score(self, found: HeldOutFigures) -> tuple[float, float]:
-        """What is best is largest: the metric with labels, the loss without."""
+        """Returns a key that is largest for the best epoch: the metric with labels, the loss without."""
         return (found.figure if self.classes is not None else 0.0, -found.loss)
 
 
@@ -529,7 +531,7 @@ def _key(
     options: FinetuneOptions,
     checkpoint: int = CHECKPOINT_VERSION,
 ) -> str:
-    """A digest of all that a run depends on, as checkpoints of this version have it; 0 is that of qmlir 0.1."""
+    """Returns a digest of everything that a run depends on, for this checkpoint version; 0 is that of qmlir 0.1."""
     named = (
         asdict(options) if checkpoint else {old_name(name, "finetune"): each for name, each in vars(options).items()}
     )

@@ -1,4 +1,5 @@
-"""`nn-gradient`: a function becomes one that keeps what its gradient reads, and one that computes the gradient."""
+"""`nn-gradient`: splits a function into one that also returns the values its gradient reads, and the gradient
+function."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ def _found(function: FuncOp, kind: str, name: str, ports: Sequence[Port]) -> int
 
 
 def _variables(function: FuncOp, wrt: Sequence[str]) -> list[BlockArgument]:
-    """The arguments that `wrt` names, all of floats where it names none."""
+    """Returns the arguments that `wrt` names, or all float arguments if it is empty."""
     ports, arguments = inputs_of(function), function.body.block.args
     chosen = [arguments[_found(function, "input", name, ports)] for name in wrt]
     for name, argument in zip(wrt, chosen, strict=True):
@@ -47,7 +48,7 @@ def _variables(function: FuncOp, wrt: Sequence[str]) -> list[BlockArgument]:
 
 
 def _targets(function: FuncOp, results: Sequence[SSAValue], loss: str) -> list[int]:
-    """The places of the results whose gradients are given: the loss, or all that are floats."""
+    """Returns the indices of the results whose gradients are given: the loss, or all float results."""
     if not loss:
         return [place for place, value in enumerate(results) if is_differentiable(value)]
     place = _found(function, "output", loss, outputs_of(function))
@@ -59,19 +60,22 @@ def _targets(function: FuncOp, results: Sequence[SSAValue], loss: str) -> list[i
 
 @dataclass(frozen=True)
 class NnGradient(ModulePass):
-    """Split `@main` into `@forward`, which keeps what the gradient reads, and `@backward`, which computes the gradient.
+    """Split `@main` into `@forward`, which also returns the values that the gradient reads, and `@backward`, the
+    gradient.
 
-    `@forward` computes what `@main` did, and returns besides, as `kept0`, `kept1`, …, the values that `@backward`
-    reads. `@backward` takes inputs and results of `@forward` by their names, only those that it reads, then the
-    gradient of each result, and returns the gradient with respect to each input that `wrt` names (by default all inputs
-    of floats). `gradient_x` is the gradient of `x`. With `loss`, a result of one element, no gradient is given: that of
-    the loss is 1. What does not depend on an input gives zeros.
+    `@forward` computes the results of `@main`, and also returns the values that `@backward` reads as `kept0`, `kept1`,
+    …. `@backward` takes the inputs and results of `@forward` that it reads, by name, then the gradient of each result,
+    and returns the gradient with respect to each input that `wrt` names (by default all float inputs). `gradient_x` is
+    the gradient of `x`. With `loss`, a result with one element, no gradient is given: that of the loss is 1. An input
+    that no result depends on has a gradient of zeros.
 
-    Each operation on the way needs a rule (`gradients` of a package's contribution), or is a composite, whose parts
-    have rules: `@backward` then computes the parts it reads once more, and `@forward` keeps the composite whole.
-    `nn-decompose` before this pass makes `@forward` keep parts instead. Passes that change the gradient run before it.
-    With `recompute`, `@backward` computes once more what arithmetic on elements gives, where less memory is kept then,
-    and results of convolutions are kept with their channels last, as programs compute them.
+    Each operation on the path needs a gradient rule (`gradients` of a package's contribution), or must be a composite
+    whose parts have rules. `@backward` then recomputes the parts that it reads, and `@forward` keeps the composite
+    whole; `nn-decompose` before this pass makes `@forward` keep parts instead. Passes that change the gradient must run
+    before this pass.
+
+    With `recompute`, `@backward` recomputes elementwise arithmetic if that reduces the kept memory, and results of
+    convolutions are kept with channels last, as compiled programs compute them.
 
     Before (run with `wrt=w`):
 

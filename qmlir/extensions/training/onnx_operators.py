@@ -1,4 +1,4 @@
-"""Importers of operators for training."""
+"""Importers of ONNX training operators."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,8 @@ from qmlir.onnx.operators.expansion import filled
 
 
 def _gradient(node: Node) -> Sequence[SSAValue]:
-    """The gradients of the sum of the tensor `y` with respect to the tensors `xs`, at their values in the graph."""
+    """Imports `Gradient`: the gradients of the sum of tensor `y` with respect to tensors `xs`, at their values in the
+    graph."""
     names: list[str] = node.attribute("xs") or []
     target = node.tensors.get(node.attribute("y"))
     if target is None:
@@ -30,9 +31,9 @@ def _gradient(node: Node) -> Sequence[SSAValue]:
             raise node.error(f"'{name}' must be a float to be differentiated, but got {value.type}")
     for name, value in zip(names, variables, strict=True):
         if isinstance(value.owner, ConstantOp):
-            # What is computed from constants alone is folded while it is imported: nothing would depend on it.
+            # Operations on constants alone are folded during the import, so nothing would depend on it.
             raise node.error(f"'{name}' is a constant; make it an input of the graph")
-    # What the node adds comes after these.
+    # The node's own operations come after these.
     operations = list(node.graph.block.ops)
     seed = filled(node, 1, element_of(target), target)
     found = gradients(operations, {target: seed}, variables, node.insert)

@@ -1,7 +1,8 @@
-"""What training learns of a quantized function: floats behind quantize casts, and scales, each with its name.
+"""The parameters that training learns in a quantized function: float constants before quantize casts, and scales.
 
-Values whose scale must be one and the same are a *group*: what is moved, a relu beside what it limits. An accumulator
-has the scale of its sums, a bias that of the sums it is added to: both have no scale of their own.
+Each parameter has a name. Values that must have the same scale form a *group*, such as the operand and the result of a
+move, or of a relu and the value it limits. An accumulator has the scale of its sums, a bias that of the sums it is
+added to: neither has a scale of its own.
 """
 
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
@@ -54,10 +55,10 @@ from qmlir.quantization.signed_weights import SIGNED, has_signs_alone, is_signed
 
 
 def float_constants(function: FuncOp) -> None:
-    """Make floats behind casts, which are trained, of the constants of `function` that are stored as integers.
+    """Replaces the integer constants of `function` by trainable float constants and casts.
 
-    The casts give the same integers, of those below 2^22; floats of f32 hold larger ones, such as of a bias, less
-    exactly. Scales and biases of norms are floats, and are trained.
+    The casts return the same integers up to 2^22; f32 represents larger ones, such as of a bias, less exactly. Scales
+    and biases of norms are already floats, and are trained as well.
     """
     for op in list(function.walk()):
         op.attributes.pop(REPAIRED, None)
@@ -80,9 +81,9 @@ def float_constants(function: FuncOp) -> None:
 
 
 def open_parts(function: FuncOp) -> None:
-    """Put the parts, with their types, in the place of each composite that has types for them.
+    """Replaces each composite that has types for its parts by these parts.
 
-    Raises `DiagnosticError` for one of open length.
+    Raises `DiagnosticError` for one of dynamic length.
     """
     while composites := [op for op in function.walk() if isinstance(op, NnOp) and op.components is not None]:
         for op in composites:
@@ -97,33 +98,33 @@ def open_parts(function: FuncOp) -> None:
 
 @dataclass(frozen=True)
 class ScaleMethod:
-    """How the scale of a type is learned: by a parameter, and what the scale is of it."""
+    """A method of learning scales: the parameter, and the scale as a function of it."""
 
     suffix: str
     initial: Callable[[UniformQuantizedType], Array]
     scale: Callable[[UniformQuantizedType, Term], Term]
     frozen: Callable[[UniformQuantizedType, Array], Array]
-    """The scale that the type has in the end, as `scale` computes it."""
+    """The final scale of a type, equal to that which `scale` computes."""
 
     is_positive: bool = False
-    """Whether the parameter stays above 0."""
+    """Whether the parameter must stay greater than 0."""
 
     keeps_powers: bool = False
     """Whether every scale is a power of two."""
 
 
 def _steps(element: UniformQuantizedType) -> float:
-    """How many steps a threshold has."""
+    """Returns the number of quantization steps between 0 and the threshold."""
     return float(2 ** (element.bits - (1 if element.is_signed else 0)))
 
 
 def power_of_two(exponent: Term) -> Term:
-    """`2^x`."""
+    """Returns `2^x`, elementwise, for exponents `x`."""
     return Term(exponent.at, exponent.at.constant(2.0, exponent.value)) ** exponent
 
 
 FIXED = "fixed"
-"""Scales that are not learned."""
+"""The method that does not learn scales."""
 
 METHODS: Mapping[str, ScaleMethod | None] = {
     FIXED: None,
@@ -142,11 +143,11 @@ METHODS: Mapping[str, ScaleMethod | None] = {
         keeps_powers=True,
     ),
 }
-"""How scales are learned, as `calib.fake_quant` calls it."""
+"""The methods of learning scales, by the names that `calib.fake_quant` uses."""
 
 
 def check_method(scales: str) -> None:
-    """Raise `DiagnosticError` if `scales` is no method of `METHODS`."""
+    """Raises `DiagnosticError` if `scales` is not one of `METHODS`."""
     if scales not in METHODS:
         raise text_error(
             f"scales must be one of {', '.join(METHODS)}, but got '{scales}'{nearest_name(scales, METHODS)}"
@@ -154,14 +155,14 @@ def check_method(scales: str) -> None:
 
 
 def scale_groups(function: FuncOp) -> Mapping[SSAValue, Sequence[SSAValue]]:
-    """The values of `function` that have scales of their own, those of each group under the one that stands for it."""
+    """Returns the groups of values of `function` that share a scale of their own, by a representative."""
     groups, alike = Groups(), dict[tuple[object, ...], SSAValue]()
     own: dict[SSAValue, None] = {}
     for op in function.walk():
         for place, value in enumerate(op.results):
             if quantized_type(value) is not None and not keeps_sums(value) and not is_bias(value):
                 own[value] = None
-                # The steps of a recurrent layer have one role, and one type.
+                # The time steps of a recurrent layer share a role and a type.
                 if origins := origins_of(op):
                     groups.join((alike.setdefault((origins, op.name, place, value.type), value), value))
         groups.join(_tied(op, own))
@@ -176,7 +177,7 @@ def scale_groups(function: FuncOp) -> Mapping[SSAValue, Sequence[SSAValue]]:
 
 
 def _tied(op: Operation, own: Container[SSAValue]) -> Sequence[SSAValue]:
-    """The values of `op`, among its `own`, that it keeps in one scale."""
+    """Returns the values of `op`, among `own`, that must have the same scale."""
     if not isinstance(op, NnOp):
         return ()
     values = [value for value in (*op.operands, *op.results) if value in own]
@@ -186,7 +187,7 @@ def _tied(op: Operation, own: Container[SSAValue]) -> Sequence[SSAValue]:
         return [value for value in values if value.type == op.operands[0].type]
     if op.accumulator is Accumulator.COMMON:
         operands = [value for value in op.operands if value in own]
-        is_common = len(operands) == len(op.operands) and has_common_scale(op)  # of integers, whatever their limits
+        is_common = len(operands) == len(op.operands) and has_common_scale(op)  # for integers, whatever their limits
         return operands if is_common and len({element.scales.size for element in _types(operands)}) == 1 else ()
     return ()
 
@@ -196,16 +197,16 @@ def _types(values: Iterable[SSAValue]) -> list[UniformQuantizedType]:
 
 
 def _beside_bias(bias: SSAValue) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """Pairs of factors of the sums that one bias is added to: it has one scale."""
+    """Yields pairs of factors of the accumulators that one bias is added to: its single scale ties them."""
     first, *others = [products_of(sums).operands[:2] for use in bias.uses if (sums := sums_of(use)) is not None]
     for each in others:
         yield from zip(first, each, strict=True)
 
 
 class _Names:
-    """Names of values by their places in the model, each given once.
+    """Assigns a unique name to each value, derived from its node.
 
-    Neither an input nor an output has one of them, as the programs of training take and give values by their names.
+    The names differ from those of inputs and outputs, since training programs take and return values by name.
     """
 
     def __init__(self, function: FuncOp, taken: Iterable[str] = ()):
@@ -213,7 +214,7 @@ class _Names:
         self._taken = {*self._inputs, *(port.name for port in outputs_of(function)), *taken}
 
     def of(self, value: SSAValue, suffix: str = "") -> str:
-        """The input or the node that gives `value`, with the first number that is free where the name is taken."""
+        """Returns the name of the input or node that defines `value`, with the first free number if it is taken."""
         op = value.owner
         assert isinstance(op, Operation)
         name = "+".join(map(str, origins_of(op)))
@@ -228,24 +229,24 @@ class _Names:
 
 @dataclass(frozen=True)
 class LearnedParameter:
-    """What training learns, by the name of its place in the model, and what it begins with."""
+    """A parameter that training learns, named after its node, with its initial value."""
 
     name: str
     initial: Array
     values: Sequence[SSAValue]
-    """A constant of floats, or the quantized values whose scale is learned."""
+    """A float constant, or the quantized values whose scale is learned."""
 
     method: ScaleMethod | None = None
-    """How a scale is learned; `None` for a constant."""
+    """How the scale is learned; `None` for a constant."""
 
     def scales(self, array: Array) -> Array:
-        """The scales that all values have with `array` as the parameter of their scale."""
+        """Returns the scales of all `values` if `array` is the parameter."""
         assert self.method is not None
         return self.method.frozen(_types(self.values)[0], array)
 
 
 def parameters_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedParameter]:
-    """What may be trained: the constants that are marked, and by a method of `METHODS` the scales of values."""
+    """Yields the trainable parameters: marked constants, and scales if the method `scales` learns them."""
     names, method = _Names(function), METHODS[scales]
     for op in function.walk():
         if isinstance(op, ConstantOp) and TRAINABLE in op.attributes and constant_array(op.result) is not None:
@@ -253,14 +254,12 @@ def parameters_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedPara
             yield LearnedParameter(names.of(op.result), begun, [op.result])
     for value, members in scale_groups(function).items() if method is not None else ():
         assert method is not None
-        initial = method.initial(
-            _types(members)[0]
-        )  # members may differ in width, and `scales` reads that of the first
+        initial = method.initial(_types(members)[0])  # members may differ in width; `scales` reads that of the first
         yield LearnedParameter(names.of(value, f".{method.suffix}"), initial, members, method)
 
 
 def is_chosen(name: str, only: Sequence[str]) -> bool:
-    """Return `True` if a pattern of `only` matches the parameter `name`, or if there are no patterns."""
+    """Returns true if a pattern of `only` matches the parameter `name`, or if there are no patterns."""
     return not only or any(fnmatchcase(name, pattern) for pattern in only)
 
 
@@ -269,14 +268,14 @@ def _learned_scales(function: FuncOp, scales: str, only: Sequence[str]) -> list[
 
 
 def begin_scales(function: FuncOp, scales: str, only: Sequence[str] = ()) -> None:
-    """Give values the scales that the initial parameters stand for: `tqt` rounds each up to a power of two."""
+    """Sets the scales that the initial parameters stand for: `tqt` rounds each up to a power of two."""
     learned = _learned_scales(function, scales, only)
     set_scales(function, {value: each.scales(each.initial) for each in learned for value in each.values})
 
 
 @contextmanager
 def marked_scales(function: FuncOp, scales: str, only: Sequence[str] = ()) -> Generator[None]:
-    """Inside the `with` block, operations whose results get any scale from training are marked with `ANY_SCALE`.
+    """Inside the `with` block, marks operations whose results get arbitrary scales from training with `ANY_SCALE`.
 
     An accumulator follows the scales of its factors. A method whose scales stay powers of two marks nothing.
     """
@@ -298,7 +297,7 @@ def marked_scales(function: FuncOp, scales: str, only: Sequence[str] = ()) -> Ge
 
 
 def check_modes(function: FuncOp) -> None:
-    """Raise `DiagnosticError` for an operation whose mode of requantization cannot express the scales of training."""
+    """Raises `DiagnosticError` if the requantization mode of an operation cannot express the scales of training."""
     for op in function.walk():
         if isinstance(op, NnOp) and op.requantize is not None and (fault := scales_fault(op, op.requantize.mode)):
             raise op_error(op, fault)
@@ -306,18 +305,18 @@ def check_modes(function: FuncOp) -> None:
 
 @dataclass(frozen=True)
 class LearnedWeight:
-    """A constant that is trained and quantized, and the scale of its codes."""
+    """A trained and quantized constant, and its scale."""
 
     name: str
     element: UniformQuantizedType
     is_signed: bool
-    """Whether its codes are signs."""
+    """Whether its codes are signs (-1 and 1)."""
 
     scale: LearnedParameter | None
-    """`None` where its scale is not learned."""
+    """`None` if its scale is not learned."""
 
     def codes(self, parameters: Mapping[str, Array]) -> tuple[Array, Array]:
-        """Its codes, without the zero point, as f32, and the scales that broadcast against them."""
+        """Returns the codes, without the zero point, as f32, and the scales in a shape that broadcasts to them."""
         array = parameters[self.name]
         scales = self.element.scales
         if self.scale is not None and self.scale.name in parameters:
@@ -331,7 +330,7 @@ class LearnedWeight:
 
 
 def weights_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedWeight]:
-    """The constants of `function` that may be trained and have one type of integers."""
+    """Yields the trainable constants of `function` that have one integer type."""
     known = list(parameters_of(function, scales))
     by_value = {value: each for each in known if each.method is not None for value in each.values}
     for each in known:
@@ -344,10 +343,10 @@ def weights_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedWeight]
 
 
 def watch(function: FuncOp, scales: str = FIXED) -> Mapping[str, SSAValue]:
-    """Give the stored integers of every quantized value as outputs, after those that `function` has.
+    """Adds the stored integers of every quantized value to the outputs of `function`.
 
-    The values by the names of their outputs, which are those of their places. Biases are left out: they are seen in the
-    sums that they are added to. Parameters, their scales by the method `scales`, keep their names.
+    Returns the values by the names of their outputs, which derive from their nodes. Biases are left out, as
+    accumulators include them. Parameters, and those of their scales by the method `scales`, keep their names.
     """
     names = _Names(function, [parameter.name for parameter in parameters_of(function, scales)])
     watched = {
@@ -372,7 +371,7 @@ def watch(function: FuncOp, scales: str = FIXED) -> Mapping[str, SSAValue]:
 
 
 def set_parameters(function: FuncOp, found: Mapping[str, Array], scales: str = FIXED) -> None:
-    """Give the constants and the types of `function` the elements that training `found`, by the names of parameters."""
+    """Sets the constants and scales of `function` to the trained parameters `found`, by name."""
     scales_of: dict[SSAValue, Array] = {}
     for parameter in list(parameters_of(function, scales)):
         array = found.get(parameter.name)
@@ -389,8 +388,8 @@ def set_parameters(function: FuncOp, found: Mapping[str, Array], scales: str = F
 
 
 def set_scales(function: FuncOp, found: Mapping[SSAValue, Array]) -> None:
-    """Give the types of values of `function` other scales; sums and what is added to them follow their factors."""
-    # A value that gets another type is another value: operations and places last.
+    """Sets the scales of values of `function`; accumulators and their addends follow the scales of their factors."""
+    # A value that gets another type is replaced, so this holds operations and indices.
     sums = [op for op in function.walk() if any(map(keeps_sums, op.results))]
     biases = [
         (value.owner, beside.owner)
@@ -427,8 +426,10 @@ def _set_scales(value: SSAValue, scales: Array) -> None:
 
 
 def _scales_of_sums(op: NnOp, sums: Sequence[object], value: SSAValue) -> Array:
-    """The scales of the sums of `op`, for `value`, which has them: the products of those of their factors, or those of
-    the sums that they add up."""
+    """Returns the scales of the accumulator of `op`, in the shape that `value` requires.
+
+    They are the products of the scales of its factors, or those of the accumulators that it adds.
+    """
     element = quantized_type(value)
     assert element is not None
     if op.accumulator is Accumulator.PRODUCT:

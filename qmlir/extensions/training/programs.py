@@ -1,6 +1,6 @@
-"""The two programs of a model in training, for inputs of one shape: the forward of its integers, and its backward.
+"""The forward and backward programs of a model in training, for inputs of one shape.
 
-Loops of training are written around them: that of `qmlir.finetune`, and PyTorch's by `qmlir.torch`.
+Two training loops use them: `qmlir.finetune`, and PyTorch's with `qmlir.torch`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from qmlir.targets.compiling import compile
 
 
 def data_inputs(trained: Trainable) -> list[Port]:
-    """The inputs of the model, without its parameters."""
+    """Returns the inputs of the model, without its parameters."""
     inputs = inputs_of(function_of(trained.module, ENTRY))
     return [port for port in inputs if port.name not in trained.parameters]
 
@@ -30,13 +30,13 @@ def data_inputs(trained: Trainable) -> list[Port]:
 class TrainingPrograms:
     """`@forward` and `@backward` of a trainable model, compiled for one shape of each input.
 
-    Parameters are inputs of the programs: nothing is compiled again when they move.
+    Parameters are inputs of the programs, so changing them does not recompile anything.
     """
 
     def __init__(
         self, trained: Trainable, shapes: Shapes, *, wrt: Sequence[str] = (), threads: int = 1, isa: str = "host"
     ) -> None:
-        """`wrt` are inputs of the model whose gradient is taken, too. Raises `DiagnosticError`."""
+        """`wrt` names inputs of the model whose gradients are computed in addition. Raises `DiagnosticError`."""
         names = [port.name for port in data_inputs(trained)]
         known = {name: shape for name, shape in shapes.items() if name in names}
         module = gradient(specialize(trained.module, known), [*trained.parameters, *wrt], recompute=True)
@@ -49,19 +49,19 @@ class TrainingPrograms:
         self._reads = inputs_of(function_of(module, "backward"))
 
     def forward(self, inputs: Mapping[str, Array], parameters: Mapping[str, Array]) -> dict[str, Array]:
-        """All values that a backward may read: what is given, the results of the model, and what is kept."""
+        """Runs forward, and returns all values that `backward` may read: arguments, results and kept values."""
         values = {**inputs, **parameters}
         return {**values, **self._forward(values)}
 
     def results(self, inputs: Mapping[str, Array], parameters: Mapping[str, Array]) -> dict[str, Array]:
-        """The results of the model, f32."""
+        """Returns the results of the model, f32."""
         values = self._forward({**inputs, **parameters})
         return {name: values[name] for name in self.outputs}
 
     def backward(self, values: Mapping[str, Array], gradients: Mapping[str, Array]) -> dict[str, Array]:
-        """The gradient of each parameter, by its name, from what `forward` gave and `gradients` of its results.
+        """Returns the gradient of each parameter by name, given the values of `forward` and `gradients` of its results.
 
-        A result that has none there has the gradient 0.
+        A result without an entry in `gradients` has the gradient 0.
         """
         given = {gradient_name(name): array for name, array in gradients.items()}
         taken: dict[str, Array] = {}

@@ -1,4 +1,4 @@
-"""`quant-simulate`: quantized values become floats that hold their integers, and what is trained an argument."""
+"""`quant-simulate`: turns quantized values into floats that hold their integers, and trained values into arguments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ from qmlir.specialization.inputs import function_of
 
 @dataclass
 class _Arguments:
-    """Adds arguments to a function, each with a name and what it begins with."""
+    """Adds arguments to a function, each with a name and an initial value."""
 
     function: FuncOp
     only: Sequence[str]
@@ -46,12 +46,12 @@ class _Arguments:
         self.entries = list(self.function.arg_attrs or [DictionaryAttr({})] * len(self.function.body.block.args))
 
     def take(self, parameter: LearnedParameter) -> SSAValue | None:
-        """An argument for `parameter`, where a pattern of those that were given wants it; all do where none was."""
+        """Returns a new argument for `parameter` if a pattern of `only` matches it, or if there are no patterns."""
         self.unused -= {pattern for pattern in self.only if is_chosen(parameter.name, [pattern])}
         return self._add(parameter.name, parameter.initial) if is_chosen(parameter.name, self.only) else None
 
     def _add(self, name: str, initial: Array) -> SSAValue:
-        """An argument for the array `initial`."""
+        """Adds an argument with the initial value `initial`."""
         constant = ConstantOp.of(initial, TensorType(f32, initial.shape))
         block = self.function.body.block
         argument = block.insert_arg(constant.result.type, len(block.args))
@@ -60,26 +60,26 @@ class _Arguments:
         return argument
 
     def finish(self) -> None:
-        """Give the function the type and the attributes of its arguments."""
+        """Sets the type of the function, and the attributes of its arguments."""
         self.function.arg_attrs = ArrayAttr(self.entries)
         self.function.update_function_type()
 
 
 @dataclass(frozen=True)
 class QuantSimulate(ModulePass):
-    """Compute on floats that hold the integers of the quantized values, every integer the same.
+    """Compute on floats that hold the integers of the quantized values, with every integer unchanged.
 
-    A value of scale `s` and zero point `z` becomes the exact integers `q - z` in f32, sums of products those in f64
-    where f32 does not hold them. What rounds passes gradients on (`calib.straight_through`), so that the module can be
-    differentiated (`nn-gradient`), and gives the integers of the program that is shipped. A norm on integers makes the
-    numbers of its root of the scale that its data has (`calib.row_norm`).
+    A value with scale `s` and zero point `z` becomes the exact integers `q - z` in f32; accumulators that f32 cannot
+    hold use f64. Rounding passes gradients through (`calib.straight_through`), so the module can be differentiated
+    (`nn-gradient`) while it computes the integers of the deployed program. A norm on integers derives the constants of
+    its square root from the scale of its data (`calib.row_norm`).
 
-    Constants that are trained (`quant-assign-types{float_constants}`) become arguments, and by `scales` the scales of
-    values do: `lsq` learns them themselves (Esser et al., Learned Step Size Quantization, 2020), `tqt` the base-2
-    logarithms of thresholds (Jain et al., Trained Quantization Thresholds, 2019), whose scales are powers of two. Each
-    has the name of its place in the model, and `nn.trainable` holds what it begins with. `only` are patterns of names
-    (`*` for any text): everything else stays a constant. A constant whose cast is marked `quant.soft` holds codes,
-    which stay as they are: `quant-round` learns with these how they are rounded.
+    Trained constants (`quant-assign-types{float_constants}`) become arguments, and so do scales, depending on `scales`:
+    `lsq` learns them directly (Esser et al., Learned Step Size Quantization, 2020), `tqt` learns the base-2 logarithms
+    of thresholds (Jain et al., Trained Quantization Thresholds, 2019), whose scales are powers of two. Each argument is
+    named after its node, and its initial value is in `nn.trainable`. `only` holds patterns of names (`*` for any text):
+    everything else stays constant. A constant whose cast is marked `quant.soft` holds codes, and is not rounded:
+    `quant-round` uses these to learn the rounding.
 
     Before (run with `scales=lsq`):
 
@@ -134,11 +134,12 @@ class QuantSimulate(ModulePass):
         count("values", len(simulation.found))
 
     def _scales(self, function: FuncOp, arguments: _Arguments) -> dict[SSAValue, SSAValue]:
-        """The scale of every value that has one of its own: an argument, or a constant. Constants become arguments."""
+        """Returns the scale of every value that has one of its own, an argument or a constant; turns constants into
+        arguments."""
         first = function.body.block.first_op
         assert first is not None
         scales: dict[SSAValue, SSAValue] = {}
-        taken = list[ConstantOp]()  # which go last: one of them may be the first operation
+        taken = list[ConstantOp]()  # erased last: one of them may be the first operation
         groups = scale_groups(function)
         for parameter in list(parameters_of(function, self.scales)):
             value, argument = parameter.values[0], arguments.take(parameter)
@@ -165,7 +166,7 @@ class QuantSimulate(ModulePass):
 
     @staticmethod
     def _place(value: SSAValue, first: Operation) -> tuple[UniformQuantizedType, Site]:
-        """The type of `value`, and the place before everything else where its scale is computed."""
+        """Returns the type of `value`, and an insertion point before all operations for computing its scale."""
         element, op = quantized_type(value), value.owner
         assert element is not None
         assert isinstance(op, Operation)

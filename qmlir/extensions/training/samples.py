@@ -1,4 +1,4 @@
-"""Samples to train with: all in memory, for batches in any order; their labels; which of them are held out."""
+"""Training samples: batches in any order, all in memory; their labels; the validation split."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ class TrainingSamples:
         self._axes = [each.axis or 0 for each in samples.inputs]
         self._runs = [run.arguments for run in runs]
         self.per_run = runs[0].samples
-        """Samples of what cannot be divided: 1, or the batch of the model where its size is fixed."""
+        """Samples per run: 1, or the batch size of the model if it is static."""
 
         self.is_open = all(each.axis is not None and each.shape[each.axis] == DYNAMIC_INDEX for each in samples.inputs)
         shapes = [[array.shape for array in run] for run in self._runs]
@@ -43,7 +43,7 @@ class TrainingSamples:
         return len(self._runs)
 
     def batch(self, places: Sequence[int]) -> dict[str, Array]:
-        """The inputs of the runs at `places`, together."""
+        """Returns the inputs of the runs at `places`, concatenated."""
         columns = zip(*(self._runs[place] for place in places), strict=True)
         arrays = [
             column[0] if len(column) == 1 else np.concatenate(column, axis)
@@ -53,7 +53,7 @@ class TrainingSamples:
 
     @property
     def whole_inputs(self) -> list[str]:
-        """The inputs that are no floats: between two of their samples there is none."""
+        """The inputs that are not floats, whose samples cannot be mixed."""
         return [
             name
             for name, array in zip(self.names, self._runs[0], strict=True)
@@ -61,24 +61,25 @@ class TrainingSamples:
         ]
 
     def mixed(self, places: Sequence[int], others: Sequence[int], shares: Array) -> dict[str, Array]:
-        """`share * x + (1 - share) * y`: the runs at `places` with those at `others`, each by a share of its own."""
+        """Returns `share * x + (1 - share) * y` for the runs `x` at `places` and `y` at `others`, with one share for
+        each."""
         found = self.batch(places)
         for (name, array), axis in zip(self.batch(others).items(), self._axes, strict=True):
             mine = found[name]
             along = [-1 if each == axis else 1 for each in range(mine.ndim)] if len(shares) > 1 else []
             each = np.repeat(shares, mine.shape[axis] // len(shares)) if along else shares
             part = each.astype(mine.dtype).reshape(along)
-            with np.errstate(invalid="ignore"):  # 0 times infinity, where a sample stays as it is
+            with np.errstate(invalid="ignore"):  # 0 times infinity, in a sample that is not mixed
                 found[name] = np.ascontiguousarray(np.where(part < 1, part * mine + (1 - part) * array, mine))
         return found
 
     def items(self, places: Sequence[int]) -> Iterator[dict[str, Array]]:
-        """Data of the runs at `places`, for what takes data."""
+        """Yields the runs at `places` as items of data."""
         for place in places:
             yield dict(zip(self.names, self._runs[place], strict=True))
 
     def digest(self) -> str:
-        """Of all arrays, with their types and shapes."""
+        """Returns a digest of all arrays, with their types and shapes."""
         found = hashlib.sha256()
         for array in (array for run in self._runs for array in run):
             found.update(f"{array.dtype} {array.shape}".encode())
@@ -87,7 +88,7 @@ class TrainingSamples:
 
 
 def with_labels(data: Data, labels: Labels | bool | None) -> tuple[Data, Array | None]:
-    """The data without its labels, and these. Raises `DiagnosticError` where there are none."""
+    """Splits `data` into samples and labels. Raises `DiagnosticError` if labels are required but missing."""
     if labels is None or labels is False:
         return data, None
     if labels is not True:
@@ -107,11 +108,10 @@ def with_labels(data: Data, labels: Labels | bool | None) -> tuple[Data, Array |
 
 
 def parted(count: int, held_out: float, size: int, seed: int) -> tuple[int, Array, Array]:
-    """The size of a batch, at most `size`, and the places of the samples that train and of the share that is held out.
+    """Returns the batch size, at most `size`, and the indices of the training and of the held-out samples.
 
-    That is a number of whole batches, where it has one.
-
-    Raises `DiagnosticError` where there are not enough for both.
+    The held-out samples are a number of whole batches if there are enough. Raises `DiagnosticError` if there are fewer
+    than two samples.
     """
     if count < 2:
         raise text_error(f"training requires at least 2 samples (training and validation), but got {count}")

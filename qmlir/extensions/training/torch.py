@@ -1,4 +1,4 @@
-"""`qmlir.torch`: a model in training as a module of PyTorch."""
+"""`qmlir.torch`: a model in training as a PyTorch module."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -21,11 +21,11 @@ torch: Any = import_module("torch")
 
 
 class _Run(torch.autograd.Function):  # pyright: ignore[reportUntypedBaseClass]
-    """One forward, whose gradients the program of the backward computes."""
+    """A forward run whose gradients the backward program computes."""
 
     @staticmethod
     def forward(ctx: Any, programs: TrainingPrograms, names: list[str], count: int, *tensors: Any) -> Any:
-        """`tensors` are `count` inputs of the model, then its parameters, called `names`."""
+        """`tensors` are `count` inputs of the model, then its parameters; `names` are the names of both."""
         arrays = dict(zip(names, map(_array, tensors), strict=True))
         inputs = {name: arrays.pop(name) for name in names[:count]}
         values = programs.forward(inputs, arrays)
@@ -42,18 +42,18 @@ class _Run(torch.autograd.Function):  # pyright: ignore[reportUntypedBaseClass]
 
 
 def _array(tensor: Any) -> Array:
-    """A copy: an optimizer may write into the tensor before the backward reads it."""
+    """Copies a tensor, as an optimizer may overwrite it before the backward program reads it."""
     return np.array(tensor.detach().cpu().numpy())
 
 
 class Module(torch.nn.Module):  # pyright: ignore[reportUntypedBaseClass]
-    """The model that `qmlir.trainable` gives, as an `nn.Module`: weights, biases and scales are its parameters.
+    """The result of `qmlir.trainable` as a `torch.nn.Module`, with weights, biases and scales as its parameters.
 
-    A parameter has the name that it has in `qmlir`, with `/` for each `.`, which torch does not allow in a name:
-    `s1/c1/weight`, `s1/c1/weight/scale`. Called with the inputs of the model, in order or by name, as f32 tensors, it
-    gives its result, a tuple of several ones. Its forward computes the integers of the quantized model; tensors are
-    copied to the CPU and results are there. The programs are compiled at the first call with inputs of new shapes.
-    Scales have to stay above 0: `threshold`s of `scales="tqt"`, which are logarithms, may be any number.
+    A parameter has the same name as in `qmlir`, with `/` for each `.`, which torch does not allow in names:
+    `s1/c1/weight`, `s1/c1/weight/scale`. Call the module with the inputs of the model, in order or by name, as f32
+    tensors; it returns the result, or a tuple of several. The forward run computes the integers of the quantized model.
+    Tensors are copied to the CPU, and results are on the CPU. Programs are compiled at the first call with inputs of
+    new shapes. Scales must stay greater than 0, except for the thresholds of `scales="tqt"`, which are logarithms.
     """
 
     def __init__(self, trained: Trainable, *, threads: int = 1, isa: str = "host") -> None:
@@ -63,7 +63,7 @@ class Module(torch.nn.Module):  # pyright: ignore[reportUntypedBaseClass]
         self._inputs = data_inputs(trained)
         self._compiled: dict[tuple[object, ...], TrainingPrograms] = {}
         self.names: dict[str, str] = {}
-        """The name in this module of each parameter, by that which it has in `qmlir`."""
+        """The name of each parameter in this module, by its name in `qmlir`."""
 
         for name, array in trained.parameters.items():
             own = name.replace(".", "/") or "/"
@@ -73,7 +73,7 @@ class Module(torch.nn.Module):  # pyright: ignore[reportUntypedBaseClass]
             self.register_parameter(own, torch.nn.Parameter(torch.from_numpy(np.array(array, np.float32))))
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
-        """The results of the model. Raises `DiagnosticError` for inputs that are not those of the model."""
+        """Returns the results of the model. Raises `DiagnosticError` if the inputs don't match those of the model."""
         tensors = self._given(inputs, named)
         wrt = tuple(name for name, each in tensors.items() if each.requires_grad and each.is_floating_point())
         shapes = {name: tuple(each.shape) for name, each in tensors.items()}
@@ -89,7 +89,7 @@ class Module(torch.nn.Module):  # pyright: ignore[reportUntypedBaseClass]
         return results[0] if len(results) == 1 else results
 
     def freeze(self) -> ModuleOp:
-        """The quantized module of the parameters as they are, as `qmlir.quantize` gives one."""
+        """Returns the quantized module with the current parameters, as `qmlir.quantize` would make it."""
         return self._trained.freeze({name: _array(getattr(self, own)) for name, own in self.names.items()})
 
     def _given(self, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:

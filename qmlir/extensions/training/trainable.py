@@ -1,4 +1,4 @@
-"""A model that is trained as the integer program that it becomes, and what training found put back into it."""
+"""A model that is trained as the integer program that it becomes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -58,7 +58,7 @@ class Trainable(Readable):
 
     _quantized: ModuleOp
     _simulate: QuantSimulate
-    """The pass that gave `module`."""
+    """The pass that made `module`."""
 
     _scales: str
     _run: Callable[..., None]
@@ -82,7 +82,7 @@ class Trainable(Readable):
         set_parameters(function_of(frozen, ENTRY), found, self._scales)
         for op in frozen.walk():
             op.attributes.pop(TRAINABLE, None)
-        # Nothing is decided here: what was trained is this arithmetic, whatever scales it found.
+        # No types are decided here: training used this arithmetic, whatever scales it found.
         run_pipeline(frozen, STORE)
         self._run(frozen, "raise", "store")
         return frozen
@@ -167,12 +167,13 @@ class Trainable(Readable):
 
 
 _SHARES = np.asarray([1, *np.linspace(0.1, 2, 191)], np.float32)
-"""Of the scale by the largest weight, those that are tried: few weights beside one that is large ask for little of it,
-and -1 in the place of the code -2 for twice of it."""
+"""The factors of the initial scale that are tried. If one weight is much larger than the others, a small fraction of
+its scale is best; a code -1 instead of -2 takes up to twice the scale."""
 
 
 def _squared_errors(weight: LearnedWeight, parameters: Mapping[str, Array]) -> Array:
-    """Those of rounding a weight, summed over what has one scale, in the shape of its scales."""
+    """Returns the squared errors of rounding a weight, summed over the elements of each scale, in the shape of its
+    scales."""
     codes, steps = weight.codes(parameters)
     errors = np.square((codes * steps - parameters[weight.name]).astype(np.float64))
     lone = tuple(axis for axis in range(errors.ndim) if steps.ndim == 0 or steps.shape[axis] == 1)
@@ -180,7 +181,7 @@ def _squared_errors(weight: LearnedWeight, parameters: Mapping[str, Array]) -> A
 
 
 def _simulated(quantized: ModuleOp, simulate: QuantSimulate) -> ModuleOp:
-    """What the pass `simulate` makes of a quantized module."""
+    """Returns a copy of a quantized module, simulated by the pass `simulate`."""
     module = quantized.clone()
     run_pipeline(module, Pipeline((simulate, *literal_steps(CLEAN))))
     verify(module)
@@ -256,7 +257,7 @@ def trainable(
     simulate = QuantSimulate(scales=scales, only=tuple(train))
     begin_scales(function, scales, train)
     with marked_scales(function, scales, train):
-        if is_quantized:  # its operations say how they rescale
+        if is_quantized:  # its operations already have a requantization mode
             check_modes(function)
         else:
             run(quantized, "rescale")

@@ -1,8 +1,8 @@
-"""Gradients of what a float program gives by values inside it, whichever these are.
+"""Gradients of the results of a float program with respect to any values inside it.
 
-Each value in question gets an input of zeros that is added to it: the gradient by that input is the gradient by the
-value. A profiled module comes in, whose element types may say what was observed; it stays as it is. Rows of a batch do
-not mix in a network at inference, so that one pass has the gradients of all rows by values that have rows themselves.
+Each such value gets a new input of zeros that is added to it: the gradient with respect to that input is that with
+respect to the value. The given module may be a profiled one, whose element types record observations; it is not
+changed. At inference, the rows of a batch don't mix, so one pass computes the gradients of all rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,21 +27,21 @@ from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import retype, specialize
 
 Place: TypeAlias = SSAValue | tuple[Operation, int]
-"""What is rounded: a value, for all that use it; or an operand, for the operation that takes it."""
+"""A value that is rounded, for all its users; or one operand of an operation."""
 
 Sizes: TypeAlias = Sequence[int]
 
 Differentiates: TypeAlias = Callable[[ModuleOp, Sequence[str]], ModuleOp]
-"""What makes `@forward` and `@backward` of a module on floats, by some of its inputs (`nn-gradient`)."""
+"""Makes `@forward` and `@backward` of a float module, with respect to some of its inputs (`nn-gradient`)."""
 
 
 def value_at(place: Place) -> SSAValue:
-    """The value there."""
+    """Returns the value at `place`."""
     return place if isinstance(place, SSAValue) else place[0].operands[place[1]]
 
 
 class PlaceGradients:
-    """`@forward` and `@backward` of a function by places, for one shape of each input."""
+    """`@forward` and `@backward` of a function with respect to places, for one shape of each input."""
 
     def __init__(
         self,
@@ -51,8 +51,10 @@ class PlaceGradients:
         inputs: Mapping[str, Sizes],
         differentiate: Differentiates,
     ) -> None:
-        """`places` and `inputs` have the sizes that they have in the runs to come. Raises `DiagnosticError`, naming it,
-        for an operation without a gradient."""
+        """Prepares both functions for the sizes of `places` and `inputs` in the runs to come.
+
+        Raises `DiagnosticError`, naming the operation, if an operation has no gradient.
+        """
         signature = function_of(module, function)
         names = {port.name for port in (*inputs_of(signature), *outputs_of(signature))}
         free = (name for name in map("rounding{}".format, count()) if name not in names)
@@ -67,17 +69,17 @@ class PlaceGradients:
         self._reads, self._finds = inputs_of(backward), outputs_of(backward)
 
     def reads(self, output: str) -> bool:
-        """Whether `backward` goes from the gradient of an output: it is one of floats."""
+        """Returns true if `backward` reads the gradient of an output: if it is a float."""
         return any(port.name == gradient_name(output) for port in self._reads)
 
     def forward(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """The results by their names, among all that `backward` reads."""
+        """Returns the results by name, among all values that `backward` reads."""
         given = {**inputs, **self._zeros}
         found = self._interpreter.call(FORWARD, [given[port.name] for port in self._takes])
         return {**given, **{port.name: array for port, array in zip(self._gives, found, strict=True)}}
 
     def backward(self, values: Mapping[str, Array], seeds: Mapping[str, Array]) -> dict[Place, Array]:
-        """The gradient by each place, from those of some results, `seeds`: of others it is 0."""
+        """Returns the gradient with respect to each place; `seeds` are gradients of some results, others are 0."""
         known = {**values, **{gradient_name(name): seed for name, seed in seeds.items()}}
         zeros = (np.zeros(tensor(port.type).get_shape(), np.float32) for port in self._reads if port.name not in known)
         given = [known[port.name] if port.name in known else next(zeros) for port in self._reads]
@@ -87,7 +89,7 @@ class PlaceGradients:
 
 
 def _plain(module: ModuleOp) -> tuple[ModuleOp, dict[Operation, Operation]]:
-    """A clone of a profiled module on floats, and the operation there for each of its own."""
+    """Returns a float clone of a profiled module, and the clone of each of its operations."""
     clone = module.clone()
     copies = dict(zip(module.walk(), clone.walk(), strict=True))
     for op in list(clone.walk()):
@@ -102,7 +104,7 @@ def _plain(module: ModuleOp) -> tuple[ModuleOp, dict[Operation, Operation]]:
 
 
 def _with_inputs(module: ModuleOp, name: str, names: Mapping[Place, str]) -> ModuleOp:
-    """A clone on floats in which an input of its name is added to each place of the function `name`."""
+    """Returns a float clone in which a new input is added to each place of the function `name`."""
     clone, copies = _plain(module)
     own, function = function_of(module, name), function_of(clone, name)
     ports = [*inputs_of(function)]
