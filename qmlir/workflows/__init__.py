@@ -1,6 +1,6 @@
-"""What takes several stages of the compiler, one file each: from a model and data to a result.
+"""Workflows that combine several stages of the compiler, one per file: from a model and data to a result.
 
-What only an ONNX file or a folder needs is loaded with the first one.
+Code that only ONNX files or folders need is imported with the first one.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
-"""The errors of one output of a quantized model over some samples, and whether the output still agrees.
+"""The errors of one output of a quantized model over several samples, and whether the output still agrees.
 
-The verdict is by what differs between samples (see `comparison.errors`), for the median sample and for the worst
-quarter: one spoiled sample with large outputs would decide a ratio of sums over all of them, and a median says nothing
-of the worse half.
+The verdict uses the differences between samples (see `comparison.errors`), for the median sample and for the worst
+quarter. A ratio of sums over all samples would depend on a single degraded sample with large outputs, and a median says
+nothing about the worse half.
 """
 
 import math
@@ -33,33 +33,34 @@ from qmlir.workflows.comparison.errors import (
 )
 
 MIN_SQNR = 10.0
-"""The ratio about 0, in decibels, below which answers count as lost if nobody asks for another one: the error is a
-third of the signal, and a cosine about 0.95. The digits models keep all classes at 35 to 41 dB with 8 bits and at 11 to
-14 dB with 4; with 2 bits, -5 to 0 dB, they keep one in five at most."""
+"""SQNR about 0, in dB, below which an output counts as degraded by default: the error is a third of the signal, and the
+cosine about 0.95. The digits models keep all classes at 35 to 41 dB with 8 bits and at 11 to 14 dB with 4; with 2 bits,
+at -5 to 0 dB, they keep one in five at most."""
 
 MIN_VARIATION = 6.0
-"""The same for what differs between samples: the error is half as large. It is lower because outputs of a sound model
-may differ little between the samples at hand."""
+"""The threshold for the differences between samples: the error is half as large as these. It is lower because outputs
+of a sound model may differ little between the samples at hand."""
 
 MOST_PARTS = 16
-"""Parts of an output that are compared one by one at most."""
+"""The largest number of joined parts of an output that are compared separately."""
 
 MIN_AGREEMENT, OF_SAMPLES = 0.9, 8
-"""The share of samples with the float model's class below which answers count as lost, likewise; asked of so many
-samples at least, and of rows below `BAD`: above, classes differ that are as good as equal."""
+"""The default threshold of the fraction of samples with the float model's class, and the least number of samples to
+apply it to. It applies to rows below `BAD`: above, classes that differ are practically tied."""
 
 MOST_AXES = 3
-"""Axes of an output with classes at most: the last one of images and maps is a position."""
+"""The largest rank of an output with classes: the last axis of images and maps is a position."""
 
 MOST_PLACES = 16
-"""Places of an output that are looked at one by one at most: of more, each is a class or a feature among many."""
+"""The largest number of places along an axis that are checked one by one: of more, each is a class or a feature among
+many."""
 
 KEEPS = 0.98
-"""The share of rows that must keep their class for nothing to be lost: one of 16 samples that changes is a loss."""
+"""The fraction of rows that must keep their class for the change to be negligible: one of 16 changed samples is not."""
 
 BAD = 20.0
-"""The decibels below which a value inside is bad: it has an error of a tenth of the signal, where 8 bits have 30 and
-more. The first one is the cause of what comes after it, which may have lost much more."""
+"""The SQNR in dB below which a value inside the model is bad: its error is a tenth of the signal, while 8 bits have 30
+dB and more. The first bad value causes the errors after it, which may be much larger."""
 
 
 @dataclass(frozen=True)
@@ -122,10 +123,10 @@ class MeasuredOutput:
     cosines: list[float] = field(default_factory=list[float])
     top1: TopOne = field(default_factory=TopOne)
     misplaced: int = 0
-    """The rows whose class has changed by noise."""
+    """Number of rows whose class changed because of noise."""
 
     def add(self, reference: Array, found: Array) -> None:
-        """Measure one sample: its value in the float model, and the one that was found in the quantized model."""
+        """Adds one sample: the value of the float model, and that of the quantized model."""
         one, other = reference[self.part], found[self.part]
         self.axes, self.is_integer = one.ndim, one.dtype.kind in "iub"
         self.elements += one.size
@@ -141,11 +142,11 @@ class MeasuredOutput:
 
     @cached_property
     def ratios(self) -> tuple[Ratios, Ratios]:
-        """About 0 and about what the samples have in common."""
+        """The ratios about 0 and about the median of the samples."""
         return ratios_of(self.references, self.founds)
 
     def validation(self) -> OutputValidation:
-        """The figures of all samples."""
+        """Returns the figures over all samples."""
         if self.is_integer:
             return OutputValidation(self.name, None, None, self.equal / self.elements if self.elements else None)
         plain, varying = self.ratios
@@ -162,10 +163,10 @@ class MeasuredOutput:
 
     @property
     def clear_agreement(self) -> float | None:
-        """The share of rows that are not clearly in another class; `None` for outputs without classes.
+        """The fraction of rows that are not clearly in another class; `None` for outputs without classes.
 
-        Those are embeddings, and images and maps of more than `MOST_AXES`. Of series of 3 axes, neighbors of the
-        largest element are as good as it.
+        Those are embeddings, and images and maps with more than `MOST_AXES` axes. For series with 3 axes, neighbors of
+        the largest element count as equal to it.
         """
         if self.top1.share is None or self.top1.are_directions or self.axes > MOST_AXES:
             return None
@@ -173,12 +174,12 @@ class MeasuredOutput:
 
     @property
     def has_unequal(self) -> bool:
-        """True if more integers differ than `MIN_AGREEMENT` allows, and one: of 16 labels two differ by chance."""
+        """True if more integers differ than `MIN_AGREEMENT` allows plus one: two of 16 labels may differ by chance."""
         return self.elements - self.equal > (1 - MIN_AGREEMENT) * self.elements + 1
 
     @property
     def has_misplaced(self) -> bool:
-        """True if more rows than `MIN_AGREEMENT` allows are clearly in another class, because of noise."""
+        """True if noise moves more rows clearly to another class than `MIN_AGREEMENT` allows."""
         share = self.clear_agreement
         if share is None or max(share, 1 - self.misplaced / self.top1.rows) >= MIN_AGREEMENT:
             return False
@@ -187,9 +188,9 @@ class MeasuredOutput:
 
     @property
     def has_lost_sample(self) -> bool:
-        """True if a sample is lost, and more samples than `MIN_AGREEMENT` allows change their class.
+        """True if one sample is degraded, and more samples change their class than `MIN_AGREEMENT` allows.
 
-        Feedback in a layer amplifies errors in some samples only, of which a median says nothing.
+        Feedback in a layer amplifies errors in some samples only, which a median does not show.
         """
         share, varying = self.clear_agreement, self.ratios[1]
         is_lost = varying.samples[varying.worst] < MIN_VARIATION and varying.pooled < BAD
@@ -197,20 +198,21 @@ class MeasuredOutput:
 
     @property
     def lost_place(self) -> str:
-        """The first row or column that has lost its variation, of an output of few, `y[:, 2]`; empty if there is none.
+        """The first row or column that has lost its variation, such as `y[:, 2]`, in an output with few; empty if there
+        is none.
 
-        Probabilities have no such columns: those of a rare class are all as good as 0.
+        Probabilities are excluded, as those of a rare class are all close to 0.
         """
         shapes = {each.shape for each in self.references}
         if self.part or self.has_parts or len(shapes) != 1 or self.axes < 2 or len(self.references) < OF_SAMPLES:
             return ""
         (shape,) = shapes
-        if len(shape) != self.axes:  # some rows of a large one
+        if len(shape) != self.axes:  # thinned rows of a large output
             return ""
         low, high = (getattr(np, name)([getattr(each, name)() for each in self.references]) for name in ("min", "max"))
         if (low >= 0 and high <= 1) or not (math.isfinite(low) and math.isfinite(high)):
             return ""
-        axes = {2: (1,), 3: (2, 1)}.get(self.axes, (1,))  # of maps only channels: their rows are positions
+        axes = {2: (1,), 3: (2, 1)}.get(self.axes, (1,))  # only channels of maps, as their rows are positions
         for axis in axes:
             if 1 < shape[axis] <= MOST_PLACES:
                 for place in lost_places(self.references, self.founds, axis, MIN_VARIATION):
@@ -218,7 +220,7 @@ class MeasuredOutput:
         return ""
 
     def chosen(self, min_sqnr: float | None) -> int:
-        """The run that tells where answers are lost: the median one if it has lost its own, otherwise the worst."""
+        """Returns the index of the run to diagnose: the median one if it is degraded itself, otherwise the worst."""
         if self.is_integer:
             return 0
         _, varying = self.ratios
@@ -228,9 +230,9 @@ class MeasuredOutput:
     def fault(
         self, row: OutputValidation, samples: int, min_sqnr: float | None = None, min_agreement: float | None = None
     ) -> str:
-        """The first reason why the output with the figures `row` no longer agrees; empty if it does.
+        """Returns the first reason why the output with the figures `row` no longer agrees; empty if it does.
 
-        Bounds that are given replace the built-in ones.
+        The given bounds replace the built-in ones.
         """
         name, ratio = printable(row.name), row.sqnr_db
         least = MIN_VARIATION if min_sqnr is None else min_sqnr
@@ -256,7 +258,7 @@ class MeasuredOutput:
         return ""
 
     def change(self, samples: int) -> str:
-        """The rows of a sound output that change their class; empty for a share of them that is as good as none."""
+        """Reports the fraction of rows of a sound output that change their class; empty if it is negligible."""
         share, top1 = self.clear_agreement, self.top1
         if self.part or share is None or samples < OF_SAMPLES or not 0 < 1 - top1.wrong / top1.rows < KEEPS:
             return ""
@@ -264,9 +266,9 @@ class MeasuredOutput:
 
 
 def parts_of(name: str, value: SSAValue) -> Iterator[MeasuredOutput]:
-    """The parts of an output that a model joins at its end, each to be measured; nothing for a whole output.
+    """Yields the parts of an output that the model concatenates at its end; nothing for a whole output.
 
-    Elementwise steps on the joined value, such as a final scale, leave its parts where they are.
+    Elementwise operations after the concatenation, such as a final scale, keep the parts separate.
     """
     join = value.owner
     while isinstance(join, UnaryOp | BinaryOp) and len(operands := computed_operands(join)) == 1:
@@ -286,7 +288,8 @@ def parts_of(name: str, value: SSAValue) -> Iterator[MeasuredOutput]:
 
 
 def _cosine(reference: Array, found: Array) -> float:
-    """The cosine of the angle between both as vectors; 1 for equal ones, 0 where one of them is 0 or not finite."""
+    """Returns the cosine of the angle between both as vectors: 1 if they are equal, 0 if one of them is 0 or not
+    finite."""
     if np.array_equal(reference, found, equal_nan=True):
         return 1.0
     one, other = (each.astype(np.float64).reshape(-1) for each in (reference, found))

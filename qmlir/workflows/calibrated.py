@@ -1,4 +1,4 @@
-"""A float module that was lowered and profiled once, from which any settings of types make a quantized module.
+"""A float module that was lowered and profiled once, from which it can be quantized under any type settings.
 
 `Calibrated` keeps the profile, the samples that evaluate repairs, and the outputs of the float module. So `quantize`
 can decide types again under other settings without running the calibration samples a second time.
@@ -31,10 +31,11 @@ def stages_of(
     repair: LiteralString = "",
     unrolls: bool = False,
 ) -> Callable[..., None]:
-    """`run(changed, *stages, **given)`, which runs stages of the pipeline `quantize` for `module` by `settings`.
+    """Returns `run(changed, *stages, **given)`, which runs stages of the pipeline `quantize` for `module` with
+    `settings`.
 
-    Where it `is_trained`, or there is a `repair`, constants stay floats behind casts until they are stored. With
-    `unrolls`, long recurrent layers are lowered to the parts of all of their steps.
+    With `is_trained` or a `repair`, constants stay floats before casts until the stage `store`. With `unrolls`, long
+    recurrent layers are lowered to the parts of all their steps.
     """
     steps = literal_steps(f"{repair},{STORE}") if repair else ()
     is_trained = is_trained or bool(repair)
@@ -54,7 +55,7 @@ class Decided:
     source: ModuleOp
     profile: Profile
     profiled: ModuleOp
-    """The lowered source with its statistics. Its operations are those of `module`, on floats."""
+    """The lowered source with its statistics, whose float operations correspond to those of `module`."""
 
     module: ModuleOp
     rules_used: frozenset[int] = frozenset()
@@ -63,7 +64,7 @@ class Decided:
 
 
 def decided(source: ModuleOp, profile: Profile, profiled: ModuleOp, run: Callable[..., None]) -> Decided:
-    """Decide the types of `profiled`, the lowered `source` with its statistics, by the stages of `run`."""
+    """Decides the types of `profiled`, the lowered `source` with its statistics, by the stages of `run`."""
     used, reasons, wide = set[int](), dict[str, str](), list[WidenedValues]()
 
     def watch(recipe: Recipe, decisions: Sequence[Decisions]) -> None:
@@ -79,11 +80,11 @@ def decided(source: ModuleOp, profile: Profile, profiled: ModuleOp, run: Callabl
 
 @dataclass(frozen=True)
 class Attempt:
-    """A quantized module, made under some options."""
+    """A quantized module made with given options."""
 
     options: QuantizeOptions
     module: ModuleOp
-    """It is complete but for the stage `store`, so that its values still have the keys of the float module."""
+    """The module after all stages except `store`, so that its values still have the keys of the float module."""
 
     decided: Decided
     repair: Repair | None
@@ -93,9 +94,9 @@ class Recovery(Protocol):
     """Accuracy recovery in one call of `quantize`."""
 
     def attempt(self, calibrated: "Calibrated", options: QuantizeOptions, *, corrects: bool = False) -> Attempt:
-        """`Calibrated.attempt` with a repair, if one was asked for or is worth it.
+        """Performs `Calibrated.attempt` with a repair, if one was requested or is worth it.
 
-        With `corrects`, biases are corrected if no effort was asked for and that helps on held-out samples.
+        With `corrects`, biases are corrected if no effort was requested and the correction helps on held-out samples.
         """
         ...
 
@@ -107,15 +108,15 @@ class Recovery(Protocol):
         options: QuantizeOptions,
         seconds: float,
     ) -> tuple[Remedies, tuple[Attempt, Validation] | None]:
-        """Try remedies against the loss that the comparison `lost` shows; none is begun that would end after `seconds`.
+        """Tries remedies against the degradation that the comparison `lost` shows, until `seconds` have passed.
 
-        Returns the remedies, and what was made by the best of them.
+        Returns the remedies, and the result of the best of them.
         """
         ...
 
 
 class AccuracyRecovery(Protocol):
-    """The service `recovery`: what `quantize` starts an accuracy recovery by."""
+    """The service `recovery`, with which `quantize` starts an accuracy recovery."""
 
     def __call__(
         self,
@@ -125,13 +126,13 @@ class AccuracyRecovery(Protocol):
         required: LiteralString,
         hold_out: HoldOut | None,
     ) -> Recovery:
-        """The recovery for `lowered`, made of `module`.
+        """Returns the recovery for `lowered`, made from `module`.
 
         Args:
             module: The float module.
             lowered: Its lowered form.
-            effort: The effort that was asked for; `None` leaves it to the recovery.
-            required: The pass that has to run with or without a repair, as pipeline text; may be empty.
+            effort: The requested effort; `None` leaves it to the recovery.
+            required: The pass that must run with or without a repair, as pipeline text; may be empty.
             hold_out: The split of the samples, which can keep some for the recovery; `None` if there are none.
         """
         ...
@@ -149,10 +150,10 @@ class Calibrated:
     observers: Sequence[str] = ()
 
     def attempt(self, options: QuantizeOptions) -> Attempt:
-        """Decide types under `options`, repair the weights, and raise the operations.
+        """Decides types under `options`, repairs the weights, and raises the operations.
 
-        `options` must have the targets, `keep_composites` and `accumulator_bits` that the module was lowered by.
-        Raises `DiagnosticError` for a recipe that does not fit the module.
+        `options` must have the targets, `keep_composites` and `accumulator_bits` with which the module was lowered.
+        Raises `DiagnosticError` if a recipe does not fit the module.
         """
         if self.recovery is not None:
             return self.recovery.attempt(self, options)
@@ -160,17 +161,17 @@ class Calibrated:
         return self.finished(options, decided(self.source, self.profile, self.profiled_by(run), run), run)
 
     def profiled_by(self, run: Callable[..., None]) -> ModuleOp:
-        """The lowered module with the statistics of the profile, balanced by the stages of `run`."""
+        """Returns the lowered module with the statistics of the profile, balanced by the stages of `run`."""
         profiled = self.lowered.clone()
         run(profiled, "profile", "mask", "balance", taken=self.profile)
         return profiled
 
     def finished(self, options: QuantizeOptions, made: Decided, run: Callable[..., None]) -> Attempt:
-        """What becomes of `made`, which it changes, without a repair; only the stage `store` is left."""
+        """Finishes `made`, in place and without a repair, up to the stage `store`."""
         run(made.module, *(("repair",) if options.shorten else ()), "raise", "rescale")
         return Attempt(options, made.module, made, None)
 
     def stored(self, attempt: Attempt) -> ModuleOp:
-        """The module of `attempt` after its last stage, which changes it in place."""
+        """Runs the last stage on the module of `attempt`, in place, and returns it."""
         stages_of(attempt.options, self.source)(attempt.module, "store")
         return attempt.module

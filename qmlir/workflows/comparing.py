@@ -1,6 +1,6 @@
-"""What a user names as a side of a comparison, opened: models, folders and programs, in the runtime that is asked for.
+"""Opens the sides of a comparison as a user names them: models, folders and programs, with their runtime.
 
-A side is a module, a program, a subject, or a path with its runtime as a prefix: `onnxruntime:model.onnx`.
+A side is a module, a program, a subject, or a path, optionally with a runtime as prefix: `onnxruntime:model.onnx`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -49,16 +49,16 @@ from qmlir.workflows.loading import HoldsModule, checks_names, load
 from qmlir.workflows.quantized import Quantized
 
 Side: TypeAlias = ModuleOp | HoldsModule | Subject | Callable[..., Mapping[str, Any]] | str | PathLike[str]
-"""A module, a subject, a program, or a path, which may have a runtime as prefix."""
+"""A module, a subject, a program, or a path with an optional runtime prefix."""
 
 QUANTIZED = "quantized"
 LEVELS = (QUANTIZED, *STAGES)
-"""What a model can be compared with itself at; `quantized` is what `qmlir quantize` made of it, in its folder."""
+"""The levels at which a model can be compared with itself; `quantized` is the quantized module in a folder."""
 
 
 @dataclass(frozen=True)
 class _Opening:
-    """How sides are opened."""
+    """The options for opening sides."""
 
     shapes: Mapping[str, Sequence[int]] | None
     parts: bool
@@ -70,7 +70,7 @@ class _Opening:
         return self.prepared(load(path, shapes=self.shapes if path.suffix in ONNX_SUFFIXES else None))
 
     def prepared(self, module: ModuleOp) -> ModuleOp:
-        """The module, with its composites as their parts where these are compared."""
+        """Returns the module, with its composites decomposed if their parts are compared."""
         if not self.parts:
             return module
         lowered = run_pipeline(
@@ -139,7 +139,7 @@ def _port(port: Any) -> Port:
 
 
 def _program_subject(program: Any, name: str) -> Subject:
-    """A saved program, which says what it takes and gives."""
+    """Wraps a saved program, which describes its inputs and outputs."""
     if isinstance(program, HybridProgram):
         given = {port.name: port.type for port in outputs_of(program.signature)}
         return ProgramSubject(program, name, outputs=given, signature=program.signature)
@@ -150,7 +150,7 @@ def _program_subject(program: Any, name: str) -> Subject:
 
 
 def _subject(side: Side, name: str, at: _Opening) -> Subject | None:
-    """A side that is opened; `None` for a program that only the other side can say the outputs of."""
+    """Opens a side; returns `None` for a function whose outputs only the other side can describe."""
     if isinstance(side, ModuleOp):
         return ModuleSubject(at.prepared(side), name)
     if _is_path(side):
@@ -165,7 +165,7 @@ def _subject(side: Side, name: str, at: _Opening) -> Subject | None:
 
 
 def _named(side: str | PathLike[str], at: _Opening) -> Subject:
-    text = side if isinstance(side, str) else str(path_of(side))  # a runtime before a colon is no path
+    text = side if isinstance(side, str) else str(path_of(side))  # a runtime prefix is not part of the path
     head, colon, rest = text.partition(":")
     if colon and head in RUNTIMES:
         return RUNTIMES[head][1](_existing(rest), text, at)
@@ -183,14 +183,14 @@ def _existing(given: str | PathLike[str]) -> Path:
 
 
 def _of_program(program: Any, name: str, other: Subject | None) -> Subject:
-    """A program in memory: it gives what the model gives that it is compared with."""
+    """Wraps a program in memory, with the outputs of the model that it is compared with."""
     if other is None or other.signature is None:
         raise text_error("cannot compare a program with a program; compare it with a model")
     return ProgramSubject(program, name, outputs={port.name: port.type for port in outputs_of(other.signature)})
 
 
 def _at_level(side: Side, level: str | None, at: _Opening) -> tuple[Side, Side]:
-    """Two sides made of one: a quantized folder's float model and its quantized one, or a module and itself lowered."""
+    """Makes two sides of one: the float and the quantized model of a folder, or a module and its lowered form."""
     if level is not None and level not in LEVELS:
         raise text_error(unknown("level", level, LEVELS))
     if level in (None, QUANTIZED):

@@ -1,4 +1,4 @@
-"""Compiling a model: `qmlir.compile` takes paths, too."""
+"""Compiling a model: `qmlir.compile`, which accepts paths as well as modules."""
 
 from qmlir.targets import compiling
 from qmlir.workflows.loading import takes_model

@@ -1,4 +1,4 @@
-"""A module as an ONNX model, and as the file of one."""
+"""Export of a module as an ONNX model, in memory or as a file."""
 
 from os import PathLike
 from pathlib import Path
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
 
 class ExportSettings(TypedDict, total=False):
-    """How a module is written as ONNX: the settings of `qmlir.export_onnx`, all of which may be left out."""
+    """The settings of `qmlir.export_onnx`, all optional."""
 
     format: str
-    """How operations on quantized values are written: `qdq`, `qoperator` or `integer`."""
+    """The form of quantized operations: `qdq`, `qoperator` or `integer`."""
 
     opset: int | None
-    """The version of ONNX's operators, 21 at least; by default the oldest from 21 on that has all that is needed."""
+    """Version of the ONNX operators, at least 21; by default the oldest one from 21 on that suffices."""
 
     exact: bool | None
-    """`True`: the same integers in every session of ONNX Runtime. The form `qdq` then has integer arithmetic where
-    floats between casts may round differently, and no form has products of signed integers. By default, sessions with
-    optimizations give the same integers: they fuse casts and what is between them. `False`: in the form `qdq`
-    everything is between casts that can be."""
+    """`True` gives the same integers in every session of ONNX Runtime: the form `qdq` then uses integer arithmetic
+    where floats between casts could round differently, and no form multiplies signed integers. By default, sessions
+    with optimizations, which fuse casts and the operations between them, give the same integers. `False` places
+    everything possible between casts."""
 
     functions: bool
-    """Whether composites of several nodes are local functions."""
+    """Whether composites of several nodes are exported as local functions."""
 
     signed: bool
     """Whether signed 8-bit integers stay signed; by default those that are multiplied are stored unsigned, plus 128."""
 
 
 def check_onnx_file(path: Path, *, external_data: bool | None = None) -> None:
-    """Raise `DiagnosticError` if `export_onnx` cannot write a model to `path`."""
+    """Raises `DiagnosticError` if `export_onnx` cannot write a model to `path`."""
     export.check_onnx_file(path, external_data=external_data)
 
 

@@ -1,12 +1,12 @@
-"""The folder that `qmlir quantize -o out/` writes, and that others read: what was made, of what, and how.
+"""The folder that `qmlir quantize -o out/` writes and other commands read.
 
     <stem>.q.mlir, <stem>.q.safetensors          the quantized module
-    <stem>.float.mlir, <stem>.float.safetensors  the float model as it was imported: what to compare with
-    profile.json                                 what the samples showed of each value
-    recipe.toml                                  what was asked for, as rules
-    summary.json                                 what came out, as `qmlir.workflows.summary` has it
+    <stem>.float.mlir, <stem>.float.safetensors  the float model as imported, for comparisons
+    profile.json                                 the statistics of each value
+    recipe.toml                                  the settings, as rules
+    summary.json                                 the result, as in `qmlir.workflows.summary`
 
-Safetensors files are there if there are large weights. `qmlir.text.writing` says which files in a folder are replaced.
+Safetensors files exist if weights are large. `qmlir.text.writing` defines which files in a folder are replaced.
 """
 
 import json
@@ -36,50 +36,50 @@ RECIPE = "recipe.toml"
 SUMMARY = "summary.json"
 FORMAT = "qmlir-quantized"
 VERSION = 2
-"""The version of the summary; 1 has the names of settings that qmlir 0.1 had (`qmlir.text.renames`)."""
+"""The version of the summary; 1 uses the setting names of qmlir 0.1 (`qmlir.text.renames`)."""
 
 
 @dataclass(frozen=True)
 class QuantizedFolder:
-    """A folder that `qmlir quantize` wrote: where its parts lie."""
+    """A folder written by `qmlir quantize`, and the paths of its files."""
 
     path: Path
     stem: str
 
     @property
     def module(self) -> Path:
-        """The quantized module."""
+        """Path of the quantized module."""
         return self.path / f"{self.stem}{MODULE_SUFFIX}"
 
     @property
     def float_module(self) -> Path:
-        """The float model as it was imported."""
+        """Path of the float model as imported."""
         return self.path / f"{self.stem}{FLOAT_SUFFIX}"
 
     @property
     def profile(self) -> Path:
-        """What the samples showed."""
+        """Path of the statistics of each value."""
         return self.path / PROFILE
 
     @property
     def recipe(self) -> Path:
-        """What was asked for."""
+        """Path of the recipe with the settings used."""
         return self.path / RECIPE
 
     @property
     def summary(self) -> Path:
-        """What came out."""
+        """Path of the summary of the result."""
         return self.path / SUMMARY
 
     def read_summary(self) -> dict[str, Any]:
-        """What came out. Raises `DiagnosticError`."""
+        """Reads the summary. Raises `DiagnosticError` if the folder has none."""
         found = _summary(self.path)
         if found is None:
             raise text_error(f"'{self.path}' is not a folder written by 'qmlir quantize': it has no {SUMMARY}")
         return found
 
     def settings_beside_recipe(self) -> QuantizeSettings:
-        """The composites that stayed whole and the targets, which no recipe says. Raises `DiagnosticError`."""
+        """Returns the settings that no recipe contains: targets and kept composites. Raises `DiagnosticError`."""
         settings: Any = self.read_summary().get("settings")
         said = cast(dict[str, Any], settings) if isinstance(settings, dict) else {}
         keep, target = said.get("keep_composites"), str(said.get("device") or "")
@@ -92,7 +92,7 @@ class QuantizedFolder:
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> "QuantizedFolder":
-        """The folder at `path`, or the one that the `.q.mlir` at `path` lies in. Raises `DiagnosticError`."""
+        """Opens the folder at `path`, or that of the `.q.mlir` file at `path`. Raises `DiagnosticError`."""
         given = path_of(path)
         if not given.exists():
             raise text_error(f"cannot read '{given}': {reason_of(missing_file(given))}")
@@ -107,13 +107,15 @@ class QuantizedFolder:
             )
         stem = str(found["stem"])
         for name in names_of(stem):
-            note_input(folder / name)  # a run that uses the folder removes nothing of it
+            note_input(folder / name)  # a run that uses the folder must not remove its files
         return QuantizedFolder(folder, stem)
 
     @staticmethod
     def holds(path: str | os.PathLike[str]) -> bool:
-        """Return True if `path` is such a folder, or the module in one. Raises `DiagnosticError` for what is no path,
-        and for a folder that an interrupted run left."""
+        """Returns true if `path` is such a folder, or the quantized module in one.
+
+        Raises `DiagnosticError` if `path` is not a path, or a folder that an interrupted run left.
+        """
         given = path_of(path)
         folder = given if given.is_dir() else given.parent
         if given.is_dir():
@@ -123,7 +125,7 @@ class QuantizedFolder:
 
 
 def _summary(folder: Path) -> dict[str, Any] | None:
-    """The summary in a folder, `None` where there is none that we wrote."""
+    """Returns the summary in a folder; `None` if it has none that qmlir wrote."""
     found = read_json(folder / SUMMARY)
     if not isinstance(found, dict):
         return None
@@ -141,11 +143,11 @@ def _summary(folder: Path) -> dict[str, Any] | None:
 
 
 _FOREIGN = frozenset({".pt", ".pth", ".bin", ".h5", ".keras", ".tflite", ".xml", ".json", ".npz", ".safetensors"})
-"""Ends of names of files, which no folder should have."""
+"""Suffixes of files, which a folder should not have."""
 
 
 def check_new_folder(path: Path, command: str, names: Iterable[str] = ()) -> None:
-    """Raise `DiagnosticError` if `path` cannot be the folder that a command writes, with the files `names` in it."""
+    """Raises `DiagnosticError` if `command` cannot write the folder `path` with the files `names`."""
     if path.suffix in _FOREIGN and not path.exists():
         what = f"qmlir {command} writes a folder, and '{path.suffix}' is the end of a file's name"
         raise text_error(f"cannot write '{path}': {what}")
@@ -153,7 +155,7 @@ def check_new_folder(path: Path, command: str, names: Iterable[str] = ()) -> Non
 
 
 def names_of(stem: str) -> Sequence[str]:
-    """The names of the files in a folder of quantized modules."""
+    """Returns the names of the files in a folder of a quantized model."""
     folder = QuantizedFolder(Path(), stem)
     modules = folder.module, folder.float_module
     sidecars = (each.with_suffix(".safetensors") for each in modules)
@@ -169,10 +171,10 @@ def save_quantized(
     recipe: str,
     summary: Mapping[str, Any],
 ) -> QuantizedFolder:
-    """Write the folder of `quantized`, which was made of `module` as `recipe` says.
+    """Writes the folder of `quantized`, which was made from `module` with `recipe`.
 
-    Files that an earlier run wrote there are replaced. Raises `DiagnosticError` if another file is in the way, or if
-    the folder cannot be written.
+    Files that qmlir wrote there are replaced. Raises `DiagnosticError` if another file is in the way, or the folder
+    cannot be written.
     """
     sidecar = PrintOptions(weights=Weights.SIDECAR)
     with folder_result(path, first=(SUMMARY,)) as aside:
@@ -189,7 +191,7 @@ def save_quantized(
 
 
 def model_in(folder: Path) -> Path:
-    """The file of the model in a folder. Raises `DiagnosticError` where it has none, or is a program."""
+    """Returns the model file in a folder. Raises `DiagnosticError` if it has none, or is a program."""
     check_whole(folder)
     if QuantizedFolder.holds(folder):
         return QuantizedFolder.open(folder).module

@@ -1,4 +1,4 @@
-"""The split of calibration samples: some calibrate, some repair weights, and others judge the result."""
+"""The split of calibration samples into those that calibrate, repair weights, and evaluate the result."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,21 +12,21 @@ from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.specialization.inputs import function_of
 
 MOST = 16
-"""Runs that are compared at most."""
+"""The largest number of runs that are compared."""
 
 MULTIPLY_ADDS = 12e9
-"""Those of all runs that are compared: fewer than `MOST` runs of a large model, but 2 of any. The interpreter takes
-about .8 s for 1e9 of them in both models together."""
+"""The largest total of multiply-adds of the compared runs: fewer than `MOST` runs of a large model, but at least 2. The
+interpreter takes about 0.8 s for 1e9 of them in both models together."""
 
 ENOUGH = 256
-"""Runs that calibration has for itself: only of what comes after them a share is held out."""
+"""Runs that are reserved for calibration: only of the runs after these some are held out."""
 
 HELD_OUT = 4
-"""One of this many runs in a row is held out, or judges a repair."""
+"""One of this many consecutive runs is held out, or evaluates a repair."""
 
 
 def runs_to_compare(module: ModuleOp, function: str = ENTRY) -> int:
-    """How many runs of `module` are compared at most: fewer where each takes long."""
+    """Returns the largest number of runs of `module` to compare: fewer if each takes long."""
     products = sum(
         op.multiply_adds() for op in function_of(module, function).walk() if isinstance(op, MultipliesAndAdds)
     )
@@ -35,11 +35,11 @@ def runs_to_compare(module: ModuleOp, function: str = ENTRY) -> int:
 
 @dataclass
 class EvenRuns:
-    """At most `most` runs that lie evenly among all, of which it is not known how many there are.
+    """Selects at most `most` runs, evenly spread over a stream of unknown length.
 
-    One run of each stretch of equal length is taken, so that all classes are among them if samples are sorted by class.
-    Its place in the stretch is random, with a fixed seed, so that no period of the samples matters. If there are more
-    than `most`, stretches double, and one of each two runs is dropped.
+    One run of each stretch of equal length is taken, so that all classes are included if samples are sorted by class.
+    Its position in the stretch is random, with a fixed seed, so that periodic samples don't bias the selection. If
+    there are more than `most`, the stretches double, and one of each two runs is dropped.
     """
 
     most: int
@@ -52,7 +52,7 @@ class EvenRuns:
         self._random = np.random.default_rng(0)
 
     def take(self, run: Run) -> None:
-        """Look at the next of all runs."""
+        """Offers the next run of the stream."""
         if self._seen == self._next:
             self.taken.append(run)
             if len(self.taken) > self.most:
@@ -64,8 +64,10 @@ class EvenRuns:
 
 
 def _is_chosen(place: int) -> bool:
-    """True for one of each `HELD_OUT` runs in a row: a random one by a fixed seed, so that no period of the samples
-    keeps some of them out. Of the first four it is the last, so that something calibrates.
+    """Returns true for one of each `HELD_OUT` consecutive runs.
+
+    It is a random one, with a fixed seed, so that periodic samples are not excluded. Of the first four it is the last,
+    so that some run calibrates.
     """
     stretch, at = divmod(place, HELD_OUT)
     return at == int(np.random.default_rng(stretch).integers(HELD_OUT))
@@ -73,16 +75,16 @@ def _is_chosen(place: int) -> bool:
 
 @dataclass
 class HoldOut:
-    """The split of the runs, made while calibration goes over all of them."""
+    """The split of the runs, made during calibration."""
 
     most: int
-    """Runs that are compared at most."""
+    """The largest number of runs that are compared."""
 
     first: int | None = None
-    """Runs that all calibrate before one of each four is held out; `None` if none is held out."""
+    """Number of runs that calibrate before one of each four is held out; `None` if none is held out."""
 
     most_repair: int = 0
-    """Runs that a repair goes by at most; 0 without a repair."""
+    """The largest number of runs that a repair uses; 0 without a repair."""
 
     held_out: list[Run] = field(default_factory=list[Run], init=False)
 
@@ -91,14 +93,14 @@ class HoldOut:
         self._repair = EvenRuns(self.most_repair)
 
     def keep_for_repair(self, most: int) -> None:
-        """Keep at most `most` runs for a repair, before calibration begins."""
+        """Keeps at most `most` runs for a repair; call before calibration begins."""
         self.most_repair, self._repair = most, EvenRuns(most)
 
     def calibrating(self, runs: Iterable[Run]) -> Iterator[Run]:
-        """The runs that are left for calibration.
+        """Yields the runs that calibrate.
 
-        If all of them may be held out, a repair goes by all others. If not, every fourth one that calibrates judges
-        the repair, which goes by the other three: ranges stay what they are without a repair.
+        If runs are held out from the start, a repair uses all others. Otherwise every fourth calibrating run evaluates
+        the repair, which uses the other three, so that ranges are the same with and without a repair.
         """
         calibrating = 0
         for place, run in enumerate(runs):
@@ -116,17 +118,17 @@ class HoldOut:
 
     @property
     def compared(self) -> tuple[Sequence[Run], str]:
-        """The runs that the quantized model is compared on, and their origin, for a reader."""
+        """The runs on which the quantized model is compared, and a description of their origin."""
         if self.held_out:
             return self.held_out, "held out of the calibration"
         return self._lent.taken, "that calibration used"
 
     @property
     def repairing(self) -> Sequence[Run]:
-        """The runs that a repair goes by."""
+        """The runs that a repair uses."""
         return self._repair.taken
 
     @property
     def judging(self) -> tuple[Sequence[Run], str]:
-        """The runs that judge a repair, and their origin, for a reader."""
+        """The runs that evaluate a repair, and a description of their origin."""
         return self.compared if self.first == 0 else (self._judges.taken, "that the correction has not used")

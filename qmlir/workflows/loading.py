@@ -1,6 +1,6 @@
-"""A model as a module: an ONNX file, the text of a module or a folder in, the verified module out.
+"""Loading of models: reads an ONNX file or the text of a module, and returns a verified module.
 
-Functions of the API take a module or what names one: `takes_model` makes that of a function of modules.
+Functions of the API take a module or anything that denotes one: `takes_model` wraps a function of modules accordingly.
 """
 
 import inspect
@@ -39,7 +39,7 @@ _TO_RUN = ": qmlir.compile(quantized)(inputs) runs it, and so does qmlir.interpr
 
 
 class HoldsModule(ABC):
-    """A result that stands for the module in it: functions that take a model take it, too."""
+    """A result that contains a module: every function that takes a model accepts it."""
 
     module: ModuleOp
 
@@ -52,10 +52,10 @@ class HoldsModule(ABC):
 
 
 Model: TypeAlias = "ModuleOp | HoldsModule | str | PathLike[str] | ModelProto"
-"""A module, what holds one, or what `load` takes."""
+"""A module, a result that holds one, or a source that `load` accepts."""
 
 STRIP = "strip-training,dce"
-"""The passes that take what only training needs from a model."""
+"""The passes that remove operations needed only for training."""
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -80,11 +80,11 @@ _OTHER_FORMATS: Mapping[str, str] = {
     ".npz": "it holds arrays: pass the model first, then the data",
     ".npy": "it holds an array: pass the model first, then the data",
 }
-"""By the end of a file's name that people take for a model: what to do."""
+"""Help for files of other formats, by suffix."""
 
 
 def checks_names(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Make a keyword argument of `function` that has another name now a `TypeError` that says the new name."""
+    """Wraps `function` so that a renamed keyword argument raises a `TypeError` with the new name."""
     accepted = inspect.signature(function).parameters
     is_open = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in accepted.values())
 
@@ -195,21 +195,21 @@ def _imported(
 
 
 def _is_dynamic(model: "OnnxModel") -> bool:
-    """Whether the model declares an input with a dynamic dimension."""
+    """Returns true if the model declares an input with a dynamic dimension."""
     dims = (dim for info in model.proto.graph.input for dim in info.type.tensor_type.shape.dim)
     return any(not dim.HasField("dim_value") for dim in dims)
 
 
 def _mark_batch(module: ModuleOp, imported: Callable[[Mapping[str, Sequence[int]]], ModuleOp]) -> None:
-    """Mark `module`, which has static shapes, with the batch that is proven of the model with its dynamic dimensions.
+    """Marks `module`, which has static shapes, with the batch proven for the model with its dynamic dimensions.
 
-    Operations that mix samples may be gone from a module with a batch of one.
+    With a batch of one, operations that mix samples may have been folded away.
     """
     function = function_of(module, MAIN)
     types = {port.name: ranked_tensor(port.type) for port in inputs_of(function)}
     known = {name: type_.get_shape() for name, type_ in types.items() if type_ is not None}
     try:
-        with diagnostic_handler(lambda _: None):  # the import of `module` has emitted them
+        with diagnostic_handler(lambda _: None):  # already emitted by the import of `module`
             dynamic = imported({})
         axes, found = dynamic_axes(function_of(dynamic, MAIN)), proof_of(dynamic, known)
     except DiagnosticError as error:
@@ -218,7 +218,7 @@ def _mark_batch(module: ModuleOp, imported: Callable[[Mapping[str, Sequence[int]
 
 
 def _model_in_memory(source: Any) -> "ModelProto":
-    """An ONNX model, or that of an ONNXProgram, which torch.onnx.export returns. Raises `DiagnosticError`."""
+    """Returns an ONNX model, or that of an `ONNXProgram` from `torch.onnx.export`. Raises `DiagnosticError`."""
     found = getattr(source, "model_proto", source)
     if not hasattr(found, "graph"):
         raise _no_model(source)
@@ -226,7 +226,7 @@ def _model_in_memory(source: Any) -> "ModelProto":
 
 
 def _no_model(source: Any) -> DiagnosticError:
-    """The error about what is neither a path nor a model."""
+    """Returns the error for an object that is neither a path nor a model."""
     what = type(source).__name__
     if hasattr(source, "forward"):
         return text_error(
@@ -241,7 +241,7 @@ def _no_model(source: Any) -> DiagnosticError:
 
 
 def module_of(model: Model) -> ModuleOp:
-    """The module of what functions of the API take. Raises `DiagnosticError`, as `load` does."""
+    """Returns the module of an argument that API functions accept. Raises `DiagnosticError`, as `load` does."""
     note_sources(model)
     if isinstance(model, HoldsModule):
         note_sources(model.module)
@@ -252,10 +252,10 @@ def module_of(model: Model) -> ModuleOp:
 def takes_model(
     function: Callable[Concatenate[ModuleOp, _Parameters], _Result],
 ) -> Callable[Concatenate[Model, _Parameters], _Result]:
-    """`function`, which takes a module first, for whatever `load` takes, and for what holds a module, too.
+    """Wraps `function`, whose first argument is a module, to accept everything that `load` accepts, and results.
 
-    Each call is a run (`qmlir.text.files`): it writes none of its inputs, and its result remembers them. A keyword
-    argument that has another name now is a `TypeError` that says it.
+    Each call is a run (`qmlir.text.files`): it never overwrites its inputs, and its result remembers them. A renamed
+    keyword argument raises a `TypeError` with the new name.
     """
     checked = checks_names(function)
 

@@ -1,4 +1,4 @@
-"""A quantized module divided among targets, with a report: what `qmlir partition` does."""
+"""Partitioning of a quantized module among targets, with a report, as for `qmlir partition`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ def partition(
     if not targets:
         remedy = "pass --device npu,cpu (device='npu,cpu')"
         raise text_error(f"no target: the module has no {TARGETS}; {remedy}")
-    with without_remarks():  # the report has them
+    with without_remarks():  # the report contains them
         reports = tuple(divide(clone, targets, preferences))
     verify(clone)
     return Partitioned(clone, reports)

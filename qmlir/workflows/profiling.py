@@ -1,4 +1,4 @@
-"""A module and samples in, the profile of its values out: observers are inserted, and a run fills them."""
+"""Profiling: inserts observers into a module, runs it on samples, and returns the profile of its values."""
 
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike

@@ -1,4 +1,4 @@
-"""A quantized module with what was made on the way to it: what `quantize` gives."""
+"""The result of `quantize`: a quantized module with everything that was decided for it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A float module and samples in, a quantized module out: lowered, profiled, decided, raised, and then validated."""
+"""Quantization of a float module with samples: lowering, profiling, type decisions, raising and validation."""
 
 import time
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ from qmlir.workflows.workers import Cluster
 
 @dataclass(frozen=True)
 class _Runs:
-    """Who runs the samples that calibrate."""
+    """The execution of calibration samples."""
 
     processes: int
     cluster: "Cluster | None"
@@ -48,7 +48,7 @@ class _Runs:
 
 
 def _refuse(data: Data | None, profiled: Profile | None, observers: Sequence[str], repairing_effort: int) -> None:
-    """Raise `DiagnosticError` for what does not go together; `repairing_effort` is 0 where nothing is repaired."""
+    """Raises `DiagnosticError` for arguments that cannot be combined; `repairing_effort` is 0 without a repair."""
     if data is not None and profiled is not None:
         raise text_error("pass either samples (--data, data=) or a profile (--profile, profile=), not both")
     if observers and data is None:
@@ -58,7 +58,7 @@ def _refuse(data: Data | None, profiled: Profile | None, observers: Sequence[str
 
 
 def _accuracy_recovery(effort: Effort | None) -> AccuracyRecovery | None:
-    """The service `recovery`; `None` without one. Raises `DiagnosticError` for an effort that it does not have."""
+    """Returns the service `recovery`, or `None`. Raises `DiagnosticError` if it does not have the effort."""
     found: AccuracyRecovery | None = registry.service("recovery")
     levels = sorted({0, *registry.efforts()})
     if effort not in (None, AUTO, *levels):
@@ -78,9 +78,9 @@ def _quantized(
     asked: Effort | None,
     settings: QuantizeSettings,
 ) -> Quantized:
-    """What `quantize` does; validated with `validation` only.
+    """Implements `quantize`; validates only with `validation`.
 
-    All of `data` calibrates where no share is held out: without `validation`, or where that has samples of its own.
+    All of `data` calibrates if nothing is held out: without `validation`, or if that has separate samples.
     """
     start = time.monotonic()
     options = QuantizeOptions.of(settings, module)
@@ -136,21 +136,21 @@ def _quantized(
 
 
 def _warn_of_samples(calibrated: Calibrated, validating: Validating, *, is_given: bool) -> None:
-    """Warn of samples that are scaled otherwise than the model, or the given validation samples, say."""
+    """Warns of samples that are scaled differently than the model expects, or than the given validation samples."""
     function = function_of(calibrated.source, ENTRY)
     if is_given:
         warn_of_other_scale(function, calibrated.profile, validating.runs)
     try:
         outputs = [validating.references.of(run) for run in validating.runs]
     except DiagnosticError:
-        return  # the comparison tells why the float model cannot run
+        return  # the comparison reports why the float model cannot run
     warn_of_scale(function, calibrated.profile, outputs)
 
 
 def _warn_of_quantized(module: ModuleOp, settings: QuantizeSettings) -> None:
-    """Warn of what is quantized already and stays what it is, which the caller may not have meant.
+    """Warns of parts that are quantized already and keep their types, which the caller may not expect.
 
-    Raises `DiagnosticError` if nothing is left to quantize, and settings ask for anything else.
+    Raises `DiagnosticError` if nothing is left to quantize but settings ask for other types.
     """
     if not computes_quantized(module):
         return
@@ -158,7 +158,7 @@ def _warn_of_quantized(module: ModuleOp, settings: QuantizeSettings) -> None:
     dynamic = [op for op in module.walk() if isinstance(op, DynamicQuantizeOp)]
     if found.operations and found.quantized_operations == found.operations:
         message = "the model is quantized already, and keeps its types"
-        others = ("keep_composites", "device", "states", "processes")  # they may be those of the whole project
+        others = ("keep_composites", "device", "states", "processes")  # these may be settings of a whole project
         usual = {"granularity": "channel"}
         asked = sorted(name for name, value in settings.items() if value and value != usual.get(name))
         if asked := [name for name in asked if name not in others]:
@@ -176,7 +176,7 @@ def _warn_of_quantized(module: ModuleOp, settings: QuantizeSettings) -> None:
 
 
 def _warn_of_idle_keep(module: ModuleOp, options: QuantizeOptions) -> None:
-    """Warn of `keep` without a name where targets are named, which say themselves what stays whole."""
+    """Warns if `keep_composites` is empty but targets are set, as these define which composites stay whole."""
     named = ",".join(options.device or (each.name for each in targets_of(module)))
     if named and not options.keep_composites:
         said = "an empty 'keep_composites' has no effect"
@@ -185,7 +185,7 @@ def _warn_of_idle_keep(module: ModuleOp, options: QuantizeOptions) -> None:
 
 
 def _carried(lowered: ModuleOp, module: ModuleOp) -> Profile:
-    """The statistics that `lowered`, made of `module`, carries."""
+    """Returns the statistics that `lowered`, made from `module`, carries."""
     if not any(observed(each.value) for each in keyed_values(lowered)):
         raise text_error(
             "no calibration data: pass samples with --data PATH (data=), or a profile with --profile FILE (profile=); "

@@ -1,7 +1,7 @@
-"""What was asked of quantizing, as the text of a recipe of its own.
+"""The settings of a quantization, as a recipe file.
 
-A recipe in place of options decides the same. Options are rules before those of a recipe file, with the built-in rules
-between the two. Rules that decided nothing are left out, since a recipe must not have such rules.
+Passing the recipe instead of the options makes the same decisions. Options become rules before those of a recipe file,
+with the built-in rules in between. Rules that decided nothing are left out, since a recipe must not contain such rules.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -26,11 +26,11 @@ from qmlir.text.data import toml_value
 
 
 def _tables(settings: Mapping[str, Any]) -> Iterator[RuleTable]:
-    """The rules of `make_recipe` but for those of a file as tables of a recipe, one for each, in their order."""
+    """Yields the rules of `make_recipe` in order as tables of a recipe, without those of the recipe file."""
     options = TypeOptions(**{each.name: str(settings.get(each.name) or "") for each in fields(TypeOptions)})
     for slot, said in options.said():
         yield {"slot": slot, **{field: getattr(options, option) for field, option in said.items()}}
-    if settings.get("device"):  # it may not have what the others ask for
+    if settings.get("device"):  # a device may not have the types that the other rules ask for
         return
     for rule in built_in_rules(options.rules()):
         assert rule.slot is not None
@@ -39,10 +39,10 @@ def _tables(settings: Mapping[str, Any]) -> Iterator[RuleTable]:
 
 
 def recipe_text(used: Collection[int], settings: Mapping[str, Any], effort: Effort | None = None) -> str:
-    """The recipe that decides what `settings` decided, of which the rules at the places `used` were of use.
+    """Returns the recipe with the decisions of `settings`; of the rules, only those with indices `used` are included.
 
-    `settings` are those of `quantize`, by name; those that are no matter of rules, such as `device`, stand in comments.
-    `effort` is the one that was asked for, by the caller or by a recipe.
+    `settings` are those of `quantize`, by name; settings that no rule can express, such as `device`, become comments.
+    `effort` is the one set by the caller or by a recipe.
     """
     recipe = RecipeText.of(settings.get("recipe") or "")
     lines = [f"# What qmlir {version('qmlir')} was asked for: give it as --recipe to do the same again."]

@@ -1,4 +1,4 @@
-"""What accuracy recovery gives: the repair that was kept, and the remedies that were tried.
+"""The results of accuracy recovery: the repair that was kept, and the remedies that were tried.
 
 The recovery itself is the service `recovery` (`qmlir.workflows.calibrated.AccuracyRecovery`).
 """
@@ -16,13 +16,13 @@ from qmlir.text.tables import Readable, counted
 from qmlir.workflows.validating import Validation
 
 EQUALIZE: LiteralString = "nn-equalize"
-"""The pass that changes the float model before its types are decided: it is tried with the passes that gain most."""
+"""The pass that changes the float model before its types are decided; it is tried with the best other passes."""
 
 _SHOWN = 12
-"""Layers that are listed; a summary stays short."""
+"""Number of layers that a summary lists."""
 
 _HELPS = 3.0
-"""A remedy that doesn't bring all answers back is named if it gains so many decibels."""
+"""The gain in dB from which a remedy is suggested even if it does not restore the agreement."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,7 +99,7 @@ class Repair(Readable):
 
 
 def gains_text(gains: Iterable[LayerGain]) -> str:
-    """The layers that gained most, a line each with its repairs; layers without a figure are only counted."""
+    """Lists the layers that gained most, one line each with its repairs; layers without a figure are only counted."""
     told: dict[str, list[str]] = {}
     sums: dict[str, float] = {}
     layers: set[str] = set()
@@ -116,28 +116,28 @@ def gains_text(gains: Iterable[LayerGain]) -> str:
 
 
 def _finite(ratio: float | None) -> float | None:
-    """What JSON can say of a ratio."""
+    """Returns a ratio that JSON can represent, or `None`."""
     return ratio if ratio is not None and math.isfinite(ratio) else None
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """Options that may bring the answers back."""
+    """Options that may restore the agreement with the float model."""
 
     option: str
-    """What to type: `--exclude Scaler`."""
+    """The text to type, such as `--exclude Scaler`."""
 
     changed: Mapping[str, str]
-    """Values for some of the given options."""
+    """New values for some of the given options."""
 
     rules: Sequence[RuleTable] = ()
-    """Rules of a recipe, after those that are given."""
+    """Recipe rules to add after the given ones."""
 
     corrects: bool = False
-    """Whether biases are corrected, as by effort 1."""
+    """Whether biases are corrected, as with effort 1."""
 
     def added_to(self, given: QuantizeOptions) -> QuantizeOptions:
-        """The options to try."""
+        """Returns `given` with the changes of this remedy."""
         recipe = given.recipe
         if self.rules:
             recipe = (RecipeText.of(recipe) or RecipeText("", "")).with_rules(self.rules, "the remedy")

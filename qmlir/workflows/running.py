@@ -1,4 +1,4 @@
-"""Running a model: `qmlir.interpret` takes paths, too."""
+"""Running a model: `qmlir.interpret`, which accepts paths as well as modules."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -67,19 +67,20 @@ def interpret(
 def _in_pieces(
     module: ModuleOp, inputs: Inputs, function: str, listeners: Sequence[Listener]
 ) -> dict[str, Array] | None:
-    """What is computed of another number of images than a function has; `None` where something else is wrong.
+    """Runs `function` on another number of samples than its batch; returns `None` if the inputs fail for another
+    reason.
 
-    Raises `DiagnosticError` for inputs that do not fit, and says what to type.
+    Raises `DiagnosticError`, with help, if the inputs do not fit.
     """
     called = function_of(module, function)
     try:
-        # The interpreter says of an element that it is no value of its type, and where the input stands in the module.
+        # Only the interpreter reports elements outside of a type, and where the input stands in the module.
         takes, gives = (
             [replace(open_port(called, port), bits=0) for port in side]
             for side in (inputs_of(called), outputs_of(called))
         )
         batch = AnyBatch(batch_plan(without_calls(module), 1, function), takes, gives)
-    except DiagnosticError:  # what only the interpreter takes
+    except DiagnosticError:  # inputs that only the interpreter accepts
         return None
 
     def run_piece(arrays: Sequence[Array], targets: Sequence[Array]) -> None:
@@ -101,7 +102,7 @@ def _in_pieces(
 
 
 def _misfit(ports: Sequence[ArrayPort], values: Sequence[Any]) -> InputError | None:
-    """What does not fit the first of the ports that a value does not fit."""
+    """Returns the error of the first port whose value does not fit; `None` if all fit."""
     for port, value in zip(ports, values, strict=True):
         try:
             checked(port, value)

@@ -1,8 +1,8 @@
 """Checks that calibration samples look like the data that the model was made for.
 
-Ranges come from samples, so samples that are constant, repeated or scaled otherwise give a quantized model that fits
-nothing else, and agrees with the float model on these samples all the same. `SampleWatch` looks at samples as they are
-read, `warn_of_scale` at the outputs of the float model.
+Ranges come from samples. If these are constant, repeated or scaled differently, the quantized model fits no other data,
+yet still agrees with the float model on these samples. `SampleWatch` inspects samples as they are read, `warn_of_scale`
+the outputs of the float model.
 """
 
 import hashlib
@@ -21,21 +21,21 @@ from qmlir.ir.signature import inputs_of
 from qmlir.quantization.profiles.profile import Profile
 
 FEW = 16
-"""Samples below this number rarely show the ranges of other inputs; a message asks for so many."""
+"""Fewer samples than this rarely cover the ranges of other inputs; a message asks for this number."""
 
 _HASHED = 1024
-"""Runs that are compared with each other: the first ones."""
+"""Number of leading runs that are checked for duplicates."""
 
 _REPEATED = 0.5
-"""The share of repeats from which on they are told: a series may have a few equal samples."""
+"""The fraction of duplicates from which a warning is emitted: a series may contain a few equal samples."""
 
 _APART = 50.0
-"""Inputs whose largest magnitudes differ by this factor are scaled otherwise: by 255, as a rule."""
+"""Inputs whose largest magnitudes differ by this factor are scaled differently, usually by 255."""
 
 _BYTE = 255.0
 _LARGE, _CERTAIN = 50.0, 100.0
-"""The magnitude of an input, and the distance of the largest logit from the next, that only unscaled inputs have: a
-softmax of such logits is 1 to 43 digits."""
+"""Magnitude of an input, and margin of the largest logit over the next, that only unscaled inputs have: the softmax of
+such logits is 1 to 43 digits."""
 
 
 def _warn(message: str) -> None:
@@ -43,7 +43,7 @@ def _warn(message: str) -> None:
 
 
 class SampleWatch:
-    """Looks at the samples that calibrate while they are read."""
+    """Inspects calibration samples as they are read."""
 
     def __init__(self, function: FuncOp) -> None:
         self._names = [port.name for port in inputs_of(function)]
@@ -51,7 +51,7 @@ class SampleWatch:
         self._elements = [0] * len(self._names)
         self._is_float = [False] * len(self._names)
         self._largest: list[list[tuple[float, int]]] = [[] for _ in self._names]
-        """The two runs of the largest magnitudes of each input of floats, with their first samples."""
+        """The two runs with the largest magnitudes of each float input, with their first samples."""
         self._seen: set[bytes] = set()
         self._hashed = 0
         self._samples = 0
@@ -59,7 +59,7 @@ class SampleWatch:
     def watching(
         self, chosen: Callable[[Iterable[Run]], Iterable[Run]] | None
     ) -> Callable[[Iterable[Run]], Iterator[Run]]:
-        """`chosen`, which gives the runs that calibrate, with a look at each of them."""
+        """Wraps `chosen`, which selects the runs that calibrate, to inspect each of them."""
 
         def watched(runs: Iterable[Run]) -> Iterator[Run]:
             for run in runs if chosen is None else chosen(runs):
@@ -87,7 +87,7 @@ class SampleWatch:
             self._seen.add(digest.digest())
 
     def tell(self) -> None:
-        """Warn of the faults that the samples have together."""
+        """Warns of problems of the samples as a whole."""
         for name, largest in zip(self._names, self._largest, strict=True):
             if len(largest) == 2 and largest[0][0] > 0 and largest[1][0] >= _APART * largest[0][0]:
                 (second, _), (first, sample) = largest
@@ -104,7 +104,7 @@ class SampleWatch:
         for name, is_constant, (low, _), elements, is_float in zip(
             self._names, constant, self._ends, self._elements, self._is_float, strict=True
         ):
-            # A scalar may be a setting, and integers a mask or a type of tokens: then another input varies.
+            # A scalar may be a setting, and integers a mask or token types: then another input varies.
             if is_constant and (all(constant) or (is_float and elements > 1)):
                 where = f"input {printable(name)} is {low:g} in all calibration samples"
                 _warn(f"{where}, so its range fits no other value; pass representative samples")
@@ -115,13 +115,13 @@ def _largest(arrays: Iterable[Array]) -> float:
 
 
 def _reach(profile: Profile, name: str) -> float:
-    """The largest magnitude that an input had in calibration; 0 if the profile has no values of it."""
+    """Returns the largest magnitude of an input during calibration; 0 if the profile has no values of it."""
     known = profile.values.get(name)
     return 0.0 if known is None or not known.count else max(abs(known.minimum), abs(known.maximum))
 
 
 def warn_of_other_scale(function: FuncOp, profile: Profile, runs: Sequence[Run]) -> None:
-    """Warn of inputs whose validation samples are scaled otherwise than those that calibrated."""
+    """Warns of inputs whose validation samples are scaled differently than the calibration samples."""
     for place, port in enumerate(inputs_of(function)):
         calibrated = _reach(profile, port.name)
         given = _largest(run.arguments[place] for run in runs)
@@ -132,10 +132,10 @@ def warn_of_other_scale(function: FuncOp, profile: Profile, runs: Sequence[Run])
 
 
 def warn_of_scale(function: FuncOp, profile: Profile, outputs: Sequence[Mapping[str, Array]]) -> None:
-    """Warn of inputs that are scaled otherwise than the model expects, by its `outputs` on some samples.
+    """Warns of inputs that are scaled differently than the model expects, judging by its `outputs` on some samples.
 
-    Pixels of 0 to 255 instead of 0 to 1 make logits so large that no training gives them. A model that divides by 255
-    itself is not for inputs of 0 to 1.
+    Pixels in [0, 255] instead of [0, 1] cause logits larger than training produces. A model that divides by 255 itself
+    does not expect inputs in [0, 1].
     """
     inputs = inputs_of(function)
     sizes = [_reach(profile, port.name) for port in inputs]
@@ -160,9 +160,9 @@ def _divides_by_255(op: MulOp | DivOp) -> bool:
 
 
 def _certain_output(outputs: Sequence[Mapping[str, Array]]) -> str:
-    """The first output of 3 logits or more, or probabilities, whose largest is far from the next in half of the rows.
+    """Returns the first output whose largest logit is far above the next one in half of the rows.
 
-    Empty if no output is such.
+    Considers outputs of 3 or more logits or probabilities. Returns an empty string if there is none.
     """
     for name in outputs[0] if len(outputs) > 1 else ():
         arrays = [each[name] for each in outputs if name in each]

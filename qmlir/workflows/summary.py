@@ -1,4 +1,4 @@
-"""What came out of quantizing, in numbers: coverage, bytes of weights, samples, and what was asked for."""
+"""The summary of a quantization: coverage, bytes of weights, samples and settings."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -18,15 +18,15 @@ from qmlir.workflows.recovery import Remedies, Repair
 from qmlir.workflows.validating import Validation
 
 _IN_FLOAT_LISTED = 100
-"""Places left in float that the summary lists; a module with more of them is hardly quantized."""
+"""The largest number of float operations that the summary lists; a model with more is hardly quantized."""
 
 _WEIGHTS = (Kind.FLOAT, Kind.QUANTIZED, Kind.SMALL_FLOAT)
 
 
 def weight_bytes(module: ModuleOp) -> int:
-    """The bytes of all constants of floats, small ones too, or of quantized values; parameters are not in it.
+    """Returns the bytes of all float, low-precision float and quantized constants, without quantization parameters.
 
-    Those below 8 bits are packed.
+    Types below 8 bits are packed.
     """
     constants = (op.result for op in module.walk() if isinstance(op, ConstantOp))
     return sum(bytes_of(value) for value in constants if kind_of(element_of(value)) in _WEIGHTS)

@@ -1,8 +1,8 @@
-"""Checks that a quantized module gives the answers of its float model: both run on a few samples, and are compared.
+"""Validation: checks that a quantized module agrees with its float model by running both on a few samples.
 
-A calibration of many samples holds a share of them out for this. The parts that a model joins to one output are also
-compared one by one. If answers are lost (see `agreement`), the first layer that loses them is found on one sample, and
-named with its place in the user's model.
+A calibration on many samples holds some of them out for this. Parts that the model concatenates to one output are also
+compared separately. If an output no longer agrees (see `agreement`), the first bad layer is found on one sample, and
+reported with its node in the user's model.
 """
 
 import math
@@ -36,16 +36,16 @@ from qmlir.workflows.hold_out import HoldOut, runs_to_compare
 
 @dataclass(frozen=True)
 class ValidationOptions:
-    """What quantized modules are held to."""
+    """The bounds that a quantized module must meet."""
 
     data: Data | None = None
-    """Samples to compare on; `None` for some of those that calibrate."""
+    """Samples to compare on; `None` uses some calibration samples."""
 
     min_sqnr: float | None = None
-    """Decibels that every output has to have: below them there is an error, and no result."""
+    """Minimum SQNR of every output in dB; a lower one is an error."""
 
     min_agreement: float | None = None
-    """The share of rows whose largest element has to be that of the float model, `0 <= share <= 1`, likewise."""
+    """Minimum fraction of rows whose largest element is that of the float model, in [0, 1]; less is an error."""
 
     def __post_init__(self) -> None:
         if self.min_agreement is not None and not 0 <= self.min_agreement <= 1:
@@ -55,12 +55,12 @@ class ValidationOptions:
 
     @property
     def is_asked_for(self) -> bool:
-        """Whether a bound is given, so that a comparison has to be possible."""
+        """Whether a bound is given, so that a comparison must be possible."""
         return self.min_sqnr is not None or self.min_agreement is not None
 
 
 class References:
-    """What the float module gives in runs, each of which is computed once, whatever is compared with it."""
+    """The outputs of the float module in runs, each computed once for all comparisons."""
 
     def __init__(self, module: ModuleOp, function: str = ENTRY):
         self.module = module
@@ -68,8 +68,8 @@ class References:
         self._known: dict[int, tuple[Run, dict[str, Array]]] = {}
 
     def of(self, run: Run) -> Mapping[str, Array]:
-        """The outputs by name. Raises `DiagnosticError` where the module cannot run."""
-        if id(run) not in self._known:  # which stays the name of this run, as it is held
+        """Returns the outputs by name. Raises `DiagnosticError` if the module cannot run."""
+        if id(run) not in self._known:  # the id stays unique, as the run is kept
             arguments = arguments_of(function_of(self.module, self.function), run)
             self._known[id(run)] = run, _outputs(self.module, arguments, self.function)
         return self._known[id(run)][1]
@@ -194,13 +194,13 @@ class Validating:
     options: ValidationOptions
     runs: Sequence[Run]
     source: str
-    """The origin of the samples, for a reader."""
+    """A description of the origin of the samples."""
 
     @staticmethod
     def of(references: References, options: ValidationOptions, hold_out: HoldOut | None) -> "Validating | None":
-        """With the samples of `options`, or else those that `hold_out` compares; `None` if there are none.
+        """Chooses the samples: those of `options`, or else those that `hold_out` compares; `None` if there are none.
 
-        Raises `DiagnosticError` if a bound is asked for and there are no samples.
+        Raises `DiagnosticError` if a bound is set and there are no samples.
         """
         module, function = references.module, references.function
         if options.data is not None:
@@ -215,11 +215,11 @@ class Validating:
         return None
 
     def compared(self, quantized: ModuleOp) -> Validation:
-        """The comparison of `quantized` with the float module."""
+        """Returns the comparison of `quantized` with the float module."""
         return compared(self.references, quantized, self.runs, self.source, self.options)
 
     def tell(self, found: Validation, help_: str = "") -> None:
-        """Warn of lost answers, with the first cause and `help_`; raise `DiagnosticError` if a bound was asked for."""
+        """Warns of a degraded model, with the first cause and `help_`; raises `DiagnosticError` if a bound was set."""
         if not found.fault:
             return
         message = f"{found.fault}{help_}"
@@ -231,7 +231,7 @@ class Validating:
 def compared(
     references: References, quantized: ModuleOp, runs: Sequence[Run], source: str, options: ValidationOptions
 ) -> Validation:
-    """How far `quantized` is from the float module in `runs`, whose `source` is told to a reader."""
+    """Compares `quantized` with the float module in `runs`; `source` describes their origin."""
     module, function = references.module, references.function
     signature = function_of(module, function)
     arguments = [arguments_of(signature, run) for run in runs]
@@ -274,7 +274,7 @@ def _returned(function: FuncOp) -> Sequence[SSAValue]:
 
 
 def _check_measured(rows: Sequence[OutputValidation], options: ValidationOptions) -> None:
-    """Raise `DiagnosticError` for a bound on a figure that no output has."""
+    """Raises `DiagnosticError` for a bound on a figure that no output has."""
     if options.min_sqnr is not None and all(row.sqnr_db is None for row in rows):
         raise text_error("cannot measure --min-sqnr (min_sqnr): no output is a tensor of floats; use --min-agreement")
     if options.min_agreement is not None and all(row.agreement is None for row in rows):
@@ -293,7 +293,8 @@ def _outputs(module: ModuleOp, inputs: Mapping[str, Array], function: str) -> di
 def _cause(
     module: ModuleOp, quantized: ModuleOp, inputs: Mapping[str, Array], bound: float, function: str
 ) -> Cause | None:
-    """The first value below `bound` on one sample; `None` if no value is: only what differs between samples is lost."""
+    """Returns the first value below `bound` on one sample; `None` if only the differences between samples are
+    degraded."""
     sides = ModuleSubject(module, "float", function=function), ModuleSubject(quantized, "quantized", function=function)
     found = compare(*sides, [dict(inputs)])
     first: ValueComparison | None = found.first_below(bound)
@@ -308,7 +309,8 @@ def _cause(
 
 
 def _nodes(op: Operation) -> tuple[str, ...]:
-    """The names of nodes that compute `op`: itself, and elementwise steps on one value back to a contraction."""
+    """Returns the names of the nodes that compute `op`, including elementwise steps on one value back to a
+    contraction."""
     found = [each.name for each in origins_of(op) if each.name]
     operands = computed_operands(op) if isinstance(op, UnaryOp | BinaryOp) else []
     if len(operands) == 1 and isinstance(owner := operands[0].owner, Operation):

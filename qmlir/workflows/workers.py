@@ -32,7 +32,7 @@ _COMPUTING = ("numpy", "numba", "llvmlite", "ml_dtypes", "onnxruntime")
 
 
 def environment() -> Environment:
-    """Return the versions of qmlir and of the packages that compute, a digest of the code, and the CPU.
+    """Returns the versions of qmlir and of the packages that compute, a digest of the code, and the CPU.
 
     The code is that of qmlir and of installed packages that extend it. Plug-ins belong to a job.
     """
@@ -59,7 +59,7 @@ def _release(package: str) -> str:
 
 
 def expect_our_code(worker: str, its: Environment) -> None:
-    """Raise `DiagnosticError` if a worker has another qmlir than this process."""
+    """Raises `DiagnosticError` if a worker has another qmlir than this process."""
     ours = environment()
     if found := difference({**its, **dict(list(ours.items())[:2])}, its):
         raise text_error(f"{worker} differs from this process: {found}")
@@ -73,10 +73,10 @@ def workers_of(
     processes: int = 1,
     same_processor: bool = False,
 ) -> Generator[Workers | None]:
-    """Provide the workers of `cluster` inside the `with` block; `None` if neither `cluster` nor `resume` is given.
+    """Provides the workers of `cluster` inside the `with` block; `None` if neither `cluster` nor `resume` is given.
 
     Args:
-        cluster: Who runs the tasks. `None` is this machine.
+        cluster: Where the tasks run. `None` is this machine.
         resume: Folder of the answers: a task whose answer is there does not run again.
         processes: Number of processes without a cluster; number of tasks that an executor runs at a time, where 1
             stands for the number of CPUs.
@@ -109,7 +109,7 @@ def workers_of(
 
 
 def _environment_of(executor: Executor) -> Environment:
-    """Return the environment of one worker, which all others must have."""
+    """Returns the environment of one worker, which all others must have."""
     try:
         found = executor.submit(environment).result()
     except (ImportError, AttributeError) as error:

@@ -2,7 +2,7 @@
 
 Each parameter has a name. Values that must have the same scale form a *group*, such as the operand and the result of a
 move, or of a relu and the value it limits. An accumulator has the scale of its sums, a bias that of the sums it is
-added to: neither has a scale of its own.
+added to: neither has a separate scale.
 """
 
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
@@ -155,7 +155,8 @@ def check_method(scales: str) -> None:
 
 
 def scale_groups(function: FuncOp) -> Mapping[SSAValue, Sequence[SSAValue]]:
-    """Returns the groups of values of `function` that share a scale of their own, by a representative."""
+    """Returns the groups of values of `function` that share a scale, by a representative; accumulators and biases are
+    in none."""
     groups, alike = Groups(), dict[tuple[object, ...], SSAValue]()
     own: dict[SSAValue, None] = {}
     for op in function.walk():

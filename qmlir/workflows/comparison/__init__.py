@@ -1,6 +1,6 @@
-"""Comparing two subjects on data: how far the values of one are from those of the other, by the model's own names.
+"""Comparison of two subjects on data: the errors of their values, identified by the names of the model.
 
-A subject (`subjects.Subject`) says which values it has (`names`, in the order of computation) and gives them as floats,
-by key: `values(inputs)` has a tuple of arrays for each key, one for each step of an unrolled layer. Outputs have the
-key `output:NAME`, inputs the port's name. `compare.compare` runs two of them sample by sample.
+A subject (`subjects.Subject`) lists its values (`names`, in the order of computation) and computes them as floats:
+`values(inputs)` maps each key to a tuple of arrays, one for each step of an unrolled layer. Outputs have the key
+`output:NAME`, inputs that of the port. `compare.compare` runs two subjects sample by sample.
 """

@@ -1,4 +1,4 @@
-"""Running two subjects on the same samples: the error of every value that both have, in the model's order."""
+"""Runs two subjects on the same samples, and computes the error of every value that both have, in the model's order."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -106,7 +106,7 @@ HEAD = ("value", "operation", "types", "SQNR dB", "max error", "mean error", "la
 NUMBERS = HEAD[3:-1]
 
 _NAMED = 3
-"""Values without a counterpart that are named."""
+"""Number of values without a counterpart that are listed by name."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -155,7 +155,7 @@ class Comparison(Readable):
         Returns:
             The values, then the outputs, in order.
         """
-        # Not `< bound`: a ratio that is not a number is below, too.
+        # Not `< bound`, so that NaN counts as below.
         return (each for each in (*self.values, *self.outputs) if not each.is_limited and not each.sqnr_db >= bound_db)
 
     def worst(self, count: int) -> tuple[ValueComparison, ...]:
@@ -202,7 +202,7 @@ class Comparison(Readable):
         return f"\n{table}\n\n".join(around) if table else "".join(around)
 
     def _is_turned(self) -> bool:
-        """Whether the reference is the quantized one of both."""
+        """Whether the reference is the quantized side, and the candidate the float one."""
         pairs = {(each.reference_type[:1] in "iu", each.type[:1] in "iu") for each in self.values}
         return (True, False) in pairs and (False, True) not in pairs
 
@@ -224,7 +224,7 @@ class Comparison(Readable):
 
 @dataclass
 class _Pair:
-    """One value that both have: its names and its errors."""
+    """A value that both subjects have: its names and its errors."""
 
     reference: Name
     candidate: Name
@@ -264,7 +264,7 @@ class _Pair:
 
 
 def _aligned(reference: Sequence[Array], found: Sequence[Array]) -> tuple[Sequence[Array], Sequence[Array]]:
-    """The steps that belong together: what has one step is the last of what has several."""
+    """Returns the corresponding steps: a single step corresponds to the last one of several."""
     if len(reference) == 1:
         return reference, found[-1:]
     return (reference[-1:], found) if len(found) == 1 else (reference, found)
@@ -274,7 +274,7 @@ def _pairs(reference: Subject, candidate: Subject) -> list[_Pair]:
     theirs = {name.key: name for name in candidate.names}
     keys = matched(reference.names, candidate.names)
     pairs = (_Pair(name, theirs[keys[name.key]]) for name in reference.names if name.key in keys)
-    # An input that both take as it is given is not a result of either.
+    # An input that both read unchanged is a result of neither.
     return [pair for pair in pairs if not pair.reference.operation == pair.candidate.operation == INPUT]
 
 
@@ -284,7 +284,7 @@ def _open_sizes(function: FuncOp) -> int:
 
 
 def _signature(subjects: Sequence[Subject]) -> FuncOp:
-    """The inputs by which samples are read: of the subject that leaves fewest sizes open."""
+    """Returns the signature by which samples are read: that of the subject with the fewest dynamic dimensions."""
     functions = [subject.signature for subject in subjects if subject.signature is not None]
     if not functions:
         raise text_error("cannot compare two programs; compare a program with a model")
@@ -292,7 +292,7 @@ def _signature(subjects: Sequence[Subject]) -> FuncOp:
 
 
 def arguments_of(function: FuncOp, run: Run) -> dict[str, Array]:
-    """The arguments of `run` by name, as a caller of `function` gives them."""
+    """Returns the arguments of `run` by name, with the types that a caller of `function` passes."""
     ports = inputs_of(function)
     return {
         port.name: value.astype(np.bool_) if element_type(port.of_caller().type) == i1 else value
@@ -314,12 +314,11 @@ def _limited(runs: Samples, limit: int | None) -> Iterator[Run]:
 def compare(
     reference: Subject, candidate: Subject, data: Data, *, samples: int | None = None, progress: IO[str] | None = None
 ) -> Comparison:
-    """The error of every value of `candidate` that `reference` has too, on the samples in `data` (or `samples` of
-    them).
+    """Returns the error of every value that both subjects have, on `data`, or on its first `samples` samples.
 
-    `data` is what `qmlir.profile` takes. Samples go through both in the batches of their types, one by one where the
-    batch size is open; memory does not grow with their number. A terminal as `progress` gets
-    a bar. Raises `DiagnosticError` for data that does not fit, and for subjects with nothing in common.
+    `data` has a form that `qmlir.profile` accepts. Samples run in the batch sizes of the subjects, one by one if these
+    are dynamic; memory does not grow with their number. A terminal as `progress` shows a bar. Raises `DiagnosticError`
+    if the data does not fit, or the subjects have no value in common.
     """
     if samples is not None and samples < 1:
         raise text_error(f"samples must be >= 1, but got {samples}")

@@ -9,11 +9,11 @@ import numpy as np
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import F64
 
-# The error of one value against its reference, summed up over samples without keeping any.
+# The error of one value against its reference, accumulated over samples without keeping any.
 
 
 def sqnr(signal: float, noise: float) -> float:
-    """`10 log10(signal / noise)` of two sums of squares, in decibels; infinite without noise."""
+    """Returns `10 log10(signal / noise)` of two sums of squares, in dB; infinity without noise."""
     if noise == 0:
         return math.inf
     if math.isinf(noise):
@@ -25,25 +25,25 @@ def sqnr(signal: float, noise: float) -> float:
 class ErrorSums:
     """Sums over the differences so far, in f64.
 
-    Elements that are equal infinities, or NaN on both sides, differ by nothing and count for no signal. One that is not
-    finite on one side only makes all errors infinite.
+    Elements that are equal infinities, or NaN on both sides, have no difference and add nothing to the signal. An
+    element that is finite on one side only makes all errors infinite.
     """
 
     elements: int = 0
     signal: float = 0.0
-    """The sum of the squares of the reference."""
+    """Sum of the squares of the reference."""
 
     noise: float = 0.0
-    """The sum of the squares of the differences."""
+    """Sum of the squares of the differences."""
 
     sizes: float = 0.0
-    """The sum of the absolute differences."""
+    """Sum of the absolute differences."""
 
     max_error: float = 0.0
     largest: float = 0.0
 
     def add(self, reference: Array, found: Array) -> None:
-        """Add arrays of one shape."""
+        """Adds arrays of equal shape."""
         exact, other = reference.astype(np.float64), found.astype(np.float64)
         with np.errstate(invalid="ignore", over="ignore"):
             differences = np.abs(other - exact)
@@ -61,44 +61,45 @@ class ErrorSums:
 
     @property
     def sqnr_db(self) -> float:
-        """The ratio of signal to noise in decibels."""
+        """The signal-to-noise ratio in dB."""
         return sqnr(self.signal, self.noise)
 
     def mean(self, total: float) -> float:
-        """`total / elements`."""
+        """Returns `total / elements`, and 0 without elements."""
         return total / self.elements if self.elements else 0.0
 
 
 def _are_directions(rows: Array) -> bool:
-    """Whether rows have length 1, and numbers below 0, which probabilities have not."""
+    """Returns true if rows have length 1 and negative elements, unlike probabilities."""
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1)
     return bool((rows < 0).any() and np.allclose(lengths, 1, rtol=0, atol=1e-3))
 
 
 FEWEST_CLASSES, MOST_CLASSES = 2, 100_000
-"""How many elements the last axis of an output has whose largest elements are compared."""
+"""Limits of the size of an output's last axis for which its largest elements are compared."""
 
 FIRST = 0.05
-"""The share of a row whose largest elements are neighbors on a map, and as good as the largest one; 1 at least."""
+"""Fraction of a row whose largest elements count as equal to the largest, such as neighbors on a map; at least 1
+element."""
 
 
 @dataclass
 class TopOne:
-    """How often two outputs of floats have their largest number along the last axis at the same place."""
+    """Counts how often two float outputs have their largest element along the last axis at the same index."""
 
     rows: int = 0
     equal: int = 0
     wrong: int = 0
-    """Rows in which the place that was found is not among the first 5% of the reference."""
+    """Number of rows in which the candidate's index is not among the largest 5% of the reference."""
 
     is_scores: bool = field(default=True)
     """Whether the last axis of all outputs so far has 2 to 100,000 elements."""
 
     are_directions: bool = field(default=True)
-    """Whether all were embeddings of length 1, of which no element stands for a class."""
+    """Whether all outputs so far were embeddings of length 1, whose elements are not classes."""
 
     def add(self, reference: Array, found: Array) -> None:
-        """Add outputs of one shape."""
+        """Adds outputs of equal shape."""
         classes = reference.shape[-1] if reference.ndim else 0
         self.is_scores &= FEWEST_CLASSES <= classes <= MOST_CLASSES and reference.dtype.kind not in "iub"
         if not self.is_scores or not reference.size:
@@ -114,87 +115,90 @@ class TopOne:
 
     @property
     def share(self) -> float | None:
-        """The fraction of rows, `0 <= share <= 1`; `None` for outputs that are not compared so."""
+        """The fraction of equal rows, in [0, 1]; `None` for outputs without classes."""
         return self.equal / self.rows if self.is_scores and self.rows else None
 
 
-# The error of an output, measured against the differences between its samples.
+# The error of an output, relative to the differences between its samples.
 #
-# A plain signal-to-noise ratio counts an offset of 1013, or the fill of a mask, as signal, although all samples have
-# it in common and only differences answer a question. So the signal is taken about the median of each element over
-# the samples, and fills, which are constants far outside the other values, are left out. Unlike a mean, the median
-# does not follow one spoiled sample.
+# A plain signal-to-noise ratio counts an offset of 1013, or the fill value of a mask, as signal, although all samples
+# share it and only differences carry information. So the signal is taken about the median of each element over the
+# samples, and fills, constants far outside the range of the other values, are left out. Unlike a mean, a median is not
+# affected by one degraded sample.
 
 MOST_ELEMENTS = 1 << 17
-"""About how many elements of a sample are compared: of more, some rows along the last axis, at an even distance."""
+"""Approximate number of elements of a sample that are compared; larger samples are thinned to equally spaced rows along
+the last axis."""
 
 _FILL, _FAR, _ENOUGH = 50.0, 16.0, 64
-"""A fill has at least this magnitude and so many times that of the other values, among so many values at least."""
+"""A fill has at least this magnitude, at least this many times that of the other values, and there are at least this
+many of those."""
 
 _NEAR, _TIGHT = 1.05, 1.1
-"""Numbers whose magnitudes differ by less than the first factor are about one fill, which spreads by the second."""
+"""Values whose magnitudes differ by less than the first factor belong to one fill, whose spread is limited by the
+second."""
 
 _MOST_FILLS = 4
 
 _CONSTANT = 1e-12
-"""An output whose variation has less than this share of its power does not vary."""
+"""An output whose variation is less than this fraction of its power counts as constant."""
 
 _OFTEN = 0.1
-"""A place varies in many samples if its variation in the median one is at least this share of the mean of all."""
+"""A place varies in many samples if its variation in the median sample is at least this fraction of the mean."""
 
 CLOSE = 0.02
-"""The root mean square of errors that change no answer of an output between 0 and 1: 2% of a probability. It must also
-be less than half of what separates the two most probable classes of a distribution."""
+"""RMS error that changes no answer of an output in [0, 1]: 2% of a probability. It must also be less than half of the
+margin between the two most probable classes of a distribution."""
 
 _TIE = 0.1
-"""Two classes are as good as equal if they differ by less than this share of what the larger one is above the mean of
-its row. A classifier of 1000 classes with 92% of the classes of the float model, and an embedding of 16 dB, lose
-nothing else."""
+"""Two classes are tied if they differ by less than this fraction of the larger one's distance from the row mean. A
+classifier of 1000 classes that keeps 92% of the float model's classes, and an embedding with 16 dB, differ only in
+ties."""
 
 _ORDERED = 10.0
-"""The decibels of a row about its own mean below which noise has put all of its elements in another order."""
+"""SQNR of a row about its mean, in dB, below which noise has reordered all of its elements."""
 
 _FAINT = 0.03
-"""A row hardly varies if it has less than this share of the power of a usual one, a sixth of its size. All rows of a
-detector's offsets have the same error: of those that hardly vary, the largest one moves."""
+"""A row hardly varies if it has less than this fraction of a usual row's power (a sixth of its magnitude). All rows of
+a detector's offsets have the same error, which moves the largest element of those that hardly vary."""
 
 _HELD = 0.5
-"""A place is lost if all samples together have less than this share of the decibels that a sample must have. The ratios
-of single numbers scatter: of ten columns of a sound classifier, one has fewer decibels in most of 16 samples."""
+"""A place is lost if all samples together have less than this fraction of the dB that a sample must have. Ratios of
+single elements scatter: of ten columns of a sound classifier, one has fewer dB in most of 16 samples."""
 
 _SUM = 1e-2
-"""How far the sum of a distribution in low precision is from 1 at most."""
+"""The largest deviation from 1 of the sum of a distribution in low precision."""
 
 
 @dataclass(frozen=True)
 class Ratios:
-    """Signal over noise of one output, in decibels; infinite without noise."""
+    """Signal-to-noise ratios of one output, in dB; infinite without noise."""
 
     samples: tuple[float, ...]
-    """Of each sample. Its signal is at least that of the median sample: one that is like all others tells as much. If
-    errors are too small to change a probability, it is at least the mean of all samples."""
+    """The ratio of each sample. Its signal is at least that of the median sample, so that a sample close to the median
+    is not penalized; if errors are too small to change a probability, it is at least the mean over all samples."""
 
     pooled: float
-    """Of all samples together."""
+    """The ratio of all samples together."""
 
     @property
     def median(self) -> int:
-        """The sample whose ratio is the median, the lower of two."""
+        """The index of the sample with the median ratio, the lower one of two."""
         return int(np.argsort(self.samples, kind="stable")[(len(self.samples) - 1) // 2])
 
     @property
     def quartile(self) -> float:
-        """The ratio that a quarter of the samples has at most: the fourth lowest of 16."""
+        """The lower quartile of the ratios: the fourth lowest of 16."""
         return sorted(self.samples)[(len(self.samples) - 1) // 4]
 
     @property
     def worst(self) -> int:
-        """The sample of the lowest ratio."""
+        """The index of the sample with the lowest ratio."""
         return int(np.argmin(self.samples))
 
 
 def _is_fill(values: F64) -> Array:
-    """Which of all values are fills: infinities, and few numbers far outside the others."""
+    """Returns a mask of the fills: infinities, and a few values far outside the range of the others."""
     is_fill = ~np.isfinite(values)
     sizes = np.abs(values[~is_fill])
     sizes = np.sort(sizes[sizes > 0])
@@ -209,7 +213,8 @@ def _is_fill(values: F64) -> Array:
 
 
 def thinned(array: Array) -> Array:
-    """`array`, or of a large one some rows along the last axis, at a distance that meets all places of the others."""
+    """Returns `array`, or of a large one rows along the last axis, with a stride that samples all positions of the
+    other axes."""
     if array.size <= MOST_ELEMENTS:
         return array
     columns = array.shape[-1]
@@ -220,9 +225,9 @@ def thinned(array: Array) -> Array:
 
 
 def _tables(arrays: Sequence[Array]) -> tuple[list[F64], bool]:
-    """Samples as `[rows, columns]` whose columns are of one place, and whether samples have places in common.
+    """Returns samples as `[rows, columns]` with one place per column, and whether samples have places in common.
 
-    Samples of one shape have a row each. Those of several lengths have one for each place of the last axis.
+    Samples of equal shape have one row each; those of different lengths one row for each index of the leading axes.
     """
     shapes = {each.shape for each in arrays}
     columns = {each.shape[-1] if each.ndim else 1 for each in arrays}
@@ -233,12 +238,12 @@ def _tables(arrays: Sequence[Array]) -> tuple[list[F64], bool]:
 
 
 def ratios_of(references: Sequence[Array], founds: Sequence[Array]) -> tuple[Ratios, Ratios]:
-    """The ratios of one output in several samples, about 0 and about the median of the samples.
+    """Returns the ratios of one output over several samples, about 0 and about the median of the samples.
 
-    Both are the same where an output does not vary, and where its errors are too small to change a probability.
+    Both are equal if the output does not vary, or if its errors are too small to change a probability.
     """
     (wanted, varies), (found, _) = _tables(references), _tables(founds)
-    if not varies and len(wanted) > 1:  # of shapes that have nothing in common
+    if not varies and len(wanted) > 1:  # samples without common places
         wanted, found = ([each.reshape(-1, 1) for each in tables] for tables in (wanted, found))
     reference, other = np.concatenate(wanted), np.concatenate(found)
     is_fill = _is_fill(reference)
@@ -254,16 +259,18 @@ def ratios_of(references: Sequence[Array], founds: Sequence[Array]) -> tuple[Rat
     if not varies or np.isinf(errors).any():
         return plain, plain
     number = np.isfinite(values).sum(axis=0)
-    values[:, number == 0] = 0.0  # of fills alone
+    values[:, number == 0] = 0.0  # columns of fills only
     center = np.median(values, axis=0) if number.min() == len(values) else np.nanmedian(values, axis=0)
-    several = number / np.maximum(number - 1, 1)  # the median is theirs: on average they are farther from another one
+    several = number / np.maximum(
+        number - 1, 1
+    )  # corrects for taking the median from the same samples, which are closer to it than others
     variation = np.where(is_fill, 0.0, (values - center) ** 2 * several)
     if variation.sum() <= _CONSTANT * about_zero.sum():
         return plain, plain
     shown = reference[~is_fill]
     is_share = shown.size > 0 and shown.min() >= 0 and shown.max() <= 1
     if is_share and math.sqrt(errors.sum() / shown.size) < min(CLOSE, _margin(references) / 2):
-        # A probability of 0.002 may become 0: what counts is the error beside the probabilities of all samples.
+        # A probability of 0.002 may become 0: the error counts relative to the probabilities of all samples.
         powers = _by_sample(about_zero, wanted)
         close = _ratios(powers, noise, least=float(np.mean(powers)))
         return close, close
@@ -272,18 +279,18 @@ def ratios_of(references: Sequence[Array], founds: Sequence[Array]) -> tuple[Rat
 
 
 def are_events(arrays: Sequence[Array]) -> bool:
-    """True for probabilities that add up to no 1: each element is an event of its own, such as speech at a time."""
+    """Returns true for probabilities that do not add up to 1: each element is a separate event, such as speech over
+    time."""
     return all(each.size > 0 and each.min() >= 0 and each.max() <= 1 for each in arrays) and math.isinf(_margin(arrays))
 
 
 def misplaced(reference: Array, found: Array, noisy: float) -> int:
-    """The rows whose largest element has moved along the last axis, by an error that hides how their elements differ.
+    """Counts the rows whose largest element along the last axis has moved because of noise.
 
-    Such a row has less than `noisy` dB about its own mean. Above that, elements that change places are as good as
-    equal. So they are if they differ little (`_TIE`) in a row of `_ORDERED` dB: below that, noise decides on all of
-    them. Events are equal if they differ by less than `CLOSE`. Fills are left out, and of several rows of a sample
-    those that hardly vary next to the others, as those of the classes that a detector does not find. Of large arrays
-    some of the rows are looked at.
+    Such a row has less than `noisy` dB about its mean; above that, elements that swap are practically tied. Elements
+    are also tied if they differ little (`_TIE`) in a row of at least `_ORDERED` dB, below which noise reorders all
+    elements, and events if they differ by less than `CLOSE`. Fills are left out, and so are rows that hardly vary next
+    to the sample's others, such as those of classes that a detector does not find. Large arrays are thinned.
     """
     classes = reference.shape[-1]
     rows, others = (each.reshape(-1, classes) for each in (reference, found))
@@ -304,7 +311,7 @@ def misplaced(reference: Array, found: Array, noisy: float) -> int:
         return signal[len(usual) :] >= noise * 10 ** (decibels / 10)
 
     first, second = (rows[looked, place[looked]].astype(np.float64) for place in places)
-    with np.errstate(invalid="ignore"):  # of two infinities
+    with np.errstate(invalid="ignore"):  # the difference of two infinities
         is_tie = (first - second < _TIE * (first - means[len(usual) :])) & is_above(_ORDERED)
         is_tie |= first - second < (CLOSE if are_events([usual]) else 0.0)
         counted = (number[len(usual) :] > 1) & ~is_tie
@@ -315,10 +322,10 @@ def misplaced(reference: Array, found: Array, noisy: float) -> int:
 
 
 def lost_places(references: Sequence[Array], founds: Sequence[Array], axis: int, least: float) -> list[int]:
-    """The places along `axis` of samples of one shape whose variation has less than `least` dB in most samples.
+    """Returns the places along `axis` whose variation has less than `least` dB in most samples, all of equal shape.
 
-    They also have less than half of it (`_HELD`) in all samples together. A place that varies in few samples only, or
-    not at all, is none: nothing can be said of it.
+    They also have less than half of it (`_HELD`) in all samples together. Places that vary in few samples or not at all
+    are left out, as nothing can be concluded for them.
     """
     one, other = (np.stack([np.moveaxis(each, axis, 0) for each in arrays]).astype(np.float64)
                   for arrays in (references, founds))  # fmt: skip
@@ -333,8 +340,10 @@ def lost_places(references: Sequence[Array], founds: Sequence[Array], axis: int,
 
 
 def _margin(references: Sequence[Array]) -> float:
-    """How far the most probable class of a row is ahead of the next one, in the median; infinite if rows do not add up
-    to 1 and so are no distributions of classes."""
+    """Returns the median margin between the two most probable classes of a row.
+
+    Returns infinity if rows don't add up to 1 and so are not class distributions.
+    """
     rows = [each.reshape(-1, each.shape[-1]) for each in references if each.ndim and each.shape[-1] > 1]
     if not rows or any(np.abs(each.sum(axis=1, dtype=np.float64) - 1).max(initial=0.0) > _SUM for each in rows):
         return math.inf

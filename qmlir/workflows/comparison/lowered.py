@@ -1,7 +1,7 @@
-"""A quantized module taken down to the integer level or to loops, as a subject with the quantized module's names.
+"""A quantized module lowered to integers or to loops, as a subject with the names of the quantized module.
 
-Below the quantized level a value is an array of plain integers, maybe with its channels last, that one kernel writes
-for several nodes. Provenance identifies the value; the type in the quantized module gives its scale and zero point.
+Below the quantized level, a value is an array of plain integers, possibly with channels last, that one kernel writes
+for several nodes. Its provenance identifies the value; the type in the quantized module gives the scale and zero point.
 """
 
 from collections import Counter
@@ -31,11 +31,12 @@ STAGES: Mapping[str, tuple[str, ...]] = {
     "integer": ("lower",),
     "loops": ("lower", "fuse", "schedule", "bufferize", "loops"),
 }
-"""The stages of `COMPILE` that make each level below the quantized one."""
+"""The stages of `COMPILE` that produce each level below the quantized one."""
 
 
 def _channels_first(array: Array, shape: Sequence[int], *, may_move: bool) -> Array | None:
-    """`array` in the layout of `shape`, [N, C, …]; `None` where it has another shape, or where none can tell."""
+    """Returns `array` in the layout of `shape`, [N, C, …]; `None` if it has another shape or the layout is
+    ambiguous."""
     if not may_move or len(shape) < 3:
         return array if array.shape == tuple(shape) else None
     last = (shape[0], *shape[2:], shape[1])
@@ -47,7 +48,7 @@ def _channels_first(array: Array, shape: Sequence[int], *, may_move: bool) -> Ar
 
 
 def _stored(array: Array, element: UniformQuantizedType) -> Array:
-    """Plain integers as the stored ones of `element`: of their low bits."""
+    """Converts plain integers to stored ones of `element`, using their low bits."""
     integers = wrap(array, IntegerType(element.bits))
     return (integers if element.is_signed else unsigned(integers, IntegerType(element.bits))).astype(
         storage_dtype(element)
@@ -55,10 +56,10 @@ def _stored(array: Array, element: UniformQuantizedType) -> Array:
 
 
 def _pairs(source: ModuleNames, found: ModuleNames) -> dict[str, str]:
-    """Which float and quantized values of the module are which values of its lowered form.
+    """Maps float and quantized values of the module to values of its lowered form.
 
-    An operation of which several results are used becomes operations that nothing tells apart: it is left out. So is
-    what has other bits than the quantized type: it is on its way to that value.
+    An operation with several used results becomes operations that cannot be told apart, and is left out. So are values
+    with another width than the quantized type, which are intermediate.
     """
     several = {key for value, key in source.values.items() if sum(bool(each.uses) for each in _siblings(value)) > 1}
     pairs = matched(inside(source.names), inside(found.names))
@@ -74,14 +75,14 @@ def _siblings(value: SSAValue) -> Sequence[SSAValue]:
 
 
 def _may_stand_for(quantized: str, stored: str) -> bool:
-    """Whether elements of the one type, as tables show it, are elements of the other, or floats of a cast."""
+    """Returns true if elements of type `stored` can be those of type `quantized`, or floats of a cast."""
     if stored[0] not in "iu":
         return True
     return quantized[0] in "iu" and quantized[1:] == stored[1:]
 
 
 class _Lowered:
-    """The module for inputs of one shape, taken down; and which of its values are which of the model's."""
+    """The module lowered for inputs of one shape, and the mapping of its values to those of the model."""
 
     def __init__(self, module: ModuleOp, level: str, function: str, isa: str):
         self.module = run_pipeline(module.clone(), COMPILE.passes(*STAGES[level], isa=isa))
@@ -100,7 +101,7 @@ class _Lowered:
         for key, there in self.pairs.items():
             written = recorder.found.get(there, [])
             if self.turns[key] == 1:
-                written = written[-1:]  # what comes before it brought operands into another layout
+                written = written[-1:]  # earlier ones only change the layout of operands
             arrays = [self._real(each, self.types[key]) for each in written]
             known = tuple(each for each in arrays if each is not None)
             if len(known) == self.turns[key]:
@@ -108,7 +109,7 @@ class _Lowered:
         return outputs, values
 
     def _real(self, array: Array, type_: Attribute) -> Array | None:
-        """What the kernel computed as the floats that the quantized type says, `None` where it is of another kind."""
+        """Converts a kernel's result to the floats of the quantized type; `None` if it has another kind."""
         ranked, element = ranked_tensor(type_), element_type(type_)
         if ranked is None:
             return None
@@ -116,21 +117,21 @@ class _Lowered:
         if placed is None:
             return None
         if placed.dtype.kind not in "iub":
-            return placed  # of a quantized value, too: the last kernel writes the result of the cast after it
+            return placed  # also for a quantized value: the last kernel writes the result of its cast
         return real(_stored(placed, element), type_) if isinstance(element, UniformQuantizedType) else None
 
 
 def inside(names: Sequence[Name]) -> list[Name]:
-    """The values that are neither inputs nor outputs."""
+    """Returns the values that are neither inputs nor outputs."""
     return [name for name in names if name.origins]
 
 
 class LoweredSubject(ModuleSubject):
     """`module`, float or quantized, in the interpreter at a level below the quantized one: `integer` or `loops`.
 
-    It is taken down for the shapes of the inputs that it is given. Values that have no kernel of their own any more, as
-    those inside a fused one, are missing, and so are those of whose layout nothing tells. Raises `DiagnosticError` for
-    another level, and for what has no form there.
+    It is lowered for the shapes of the inputs. Values without a separate kernel, such as those inside a fused one, are
+    missing, and so are those with an ambiguous layout. Raises `DiagnosticError` for another level, or if an operation
+    cannot be lowered to it.
     """
 
     def __init__(self, module: ModuleOp, level: str, name: str = "", *, function: str = ENTRY, isa: str = "generic"):
@@ -142,7 +143,7 @@ class LoweredSubject(ModuleSubject):
         self._lowered: dict[object, _Lowered] = {}
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
-        """See `Subject`."""
+        """Implements `Subject.values`."""
         shapes = tuple(sorted((name, value.shape) for name, value in inputs.items()))
         if shapes not in self._lowered:
             static = specialize(self.module, dict(shapes), function=self._function)

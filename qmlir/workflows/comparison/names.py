@@ -1,8 +1,8 @@
-"""What the values of a subject are called, and which values of two subjects are the same value of the model.
+"""The names of a subject's values, and the matching of values between two subjects.
 
-A module comes in; out come its values that hold numbers, each with a key like that of profiles (`fc1`, `fc1/bias_add`)
-and with what else tells it: the kind of its operation, the composite that it is a result of, the name of the model's
-tensor. `matched` pairs the values of two subjects, whatever their operations have become.
+Each numeric value of a module gets a key like that of profiles (`fc1`, `fc1/bias_add`), and further identification: its
+operation, the composite that it is a result of, and the name of the model's tensor. `matched` pairs the values of two
+subjects, whatever their operations have become.
 """
 
 import math
@@ -29,83 +29,84 @@ from qmlir.quantization.profiles.keys import ENTRY, functions_of, is_constant
 from qmlir.quantization.report import CASTS, element_text
 
 INPUT = "input"
-"""The operation of an input that is as it was given."""
+"""The operation of an unchanged input."""
 
 OUTPUT = "output"
-"""The operation of an output."""
+"""The operation name of an output."""
 
 
 @dataclass(frozen=True)
 class Name:
-    """One value of a subject: what it is called, and what tells that it is a value of the other subject too."""
+    """The name of one value of a subject, and the identification that finds its counterpart in another subject."""
 
     key: str
     """`fc1/bias_add`; the port's name for an input, `output:NAME` for an output."""
 
     operation: str
-    """What computes it: `nn.matmul`, the operator in ONNX Runtime, `input`, `output`."""
+    """The operation that computes the value: `nn.matmul`, the operator in ONNX Runtime, `input`, `output`."""
 
     type: str
     """The element type, `i8` or `f32`."""
 
     origins: tuple[Origin, ...] = ()
-    """The nodes, and parts of nodes, that the operation stands for."""
+    """The nodes, and parts of nodes, that the operation implements."""
 
     tokens: tuple[str, ...] = ()
-    """Names of which one is enough: two values that share one are the same value of the model."""
+    """Identifying tokens: two values that share one are the same value of the model."""
 
     is_whole: bool = False
-    """Whether it may be what its nodes give: the first result of the last kind of operation that stands for them."""
+    """Whether it may be the result of its nodes: the first result of the last kind of operation that implements
+    them."""
 
     is_limited: bool = False
-    """Whether the value saturates on purpose, because only a relu or a clip takes it that cuts the same off."""
+    """Whether the value saturates on purpose, because only a relu or a clip reads it that clips the same range."""
 
     last: int = 0
-    """The place, among all operations, of the last one that gives the value."""
+    """The index, among all operations, of the last one that computes the value."""
 
 
 def input_name(port: str, operation: str = INPUT, type_: str = "", *, key: str = "") -> Name:
-    """The name of an input; `operation` is what quantizes it, where something does."""
+    """Returns the name of an input; `operation` is the op that quantizes it, if any."""
     return Name(key or port, operation, type_, tokens=(f"input:{port}",))
 
 
 def output_name(port: str, type_: str = "") -> Name:
-    """The name of an output."""
+    """Returns the name of an output."""
     return Name(f"output:{port}", OUTPUT, type_, tokens=(f"output:{port}",))
 
 
 @dataclass
 class ModuleNames:
-    """The values of a module: their names in order, and where they are."""
+    """The values of a module: their names in order, and their SSA values or operations."""
 
     by_key: dict[str, Name] = field(default_factory=dict[str, Name])
     values: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     """The key of each value that has one."""
 
     written: dict[Operation, str] = field(default_factory=dict[Operation, str])
-    """The keys of what operations on memory write into their last operand."""
+    """The key of each operation that writes a value into its last memory operand."""
 
     inputs: dict[str, str] = field(default_factory=dict[str, str])
-    """The keys of the inputs of the function that is run, by port."""
+    """The keys of the inputs of the executed function, by port."""
 
     @property
     def names(self) -> Sequence[Name]:
-        """The names in the order of computation."""
+        """The names, in the order of computation."""
         return tuple(self.by_key.values())
 
     def add(self, name: Name) -> str:
-        """Add a name, or what tells it to the one that is there: operations of one kind in one role share it."""
+        """Adds a name, or adds its tokens to an existing one: operations of one kind and role share a name."""
         known = self.by_key.get(name.key)
-        if known is not None:  # the last step of an unrolled layer is what is the result of the layer
+        if known is not None:  # the last step of an unrolled layer is the layer's result
             name = replace(name, tokens=tuple(dict.fromkeys((*known.tokens, *name.tokens))))
         self.by_key[name.key] = name
         return name.key
 
 
 def is_limited(value: SSAValue) -> bool:
-    """Whether a quantized value has the type of what an operation that limits it makes of it, if moved before.
+    """Returns true if a quantized value has the type to which its users clip it, possibly after moves.
 
-    So it is, too, where its type ends at a number below which its users give 0.
+    This includes a type that ends at a bound below which its users return 0.
     """
     element = element_type(value.type)
     users = [use.operation for use in value.uses]
@@ -131,7 +132,7 @@ def _holds_numbers(value: SSAValue, *, integers: bool) -> bool:
 
 
 def _writes(op: Operation) -> bool:
-    """Whether `op` is a kernel that writes the last memory that it takes, by other memory: filling gives no value."""
+    """Returns true if `op` is a kernel that writes its last memory operand from others: filling computes no value."""
     if not isinstance(op.parent_op(), FuncOp) or op.results or not origins_of(op):
         return False
     memory = [isinstance(operand.type, MemRefType) for operand in op.operands]
@@ -139,7 +140,7 @@ def _writes(op: Operation) -> bool:
 
 
 def _marked(op: Operation, origins: Sequence[Origin]) -> Iterator[str]:
-    """The composites of which `op` gives a result, as tokens."""
+    """Yields tokens for the composites of which `op` computes a result."""
     for mark in marks_on(op):
         base = "+".join(str(Origin(origin.name, role=mark.role)) for origin in origins)
         yield f"{base}:{mark.name}#{mark.result}"
@@ -147,7 +148,7 @@ def _marked(op: Operation, origins: Sequence[Origin]) -> Iterator[str]:
 
 
 class _Namer:
-    """The names of one module."""
+    """Names the values of one module."""
 
     def __init__(self, module: ModuleOp, *, integers: bool):
         self.integers = integers
@@ -168,7 +169,7 @@ class _Namer:
             yield from (op for op in function.body.walk() if self._is_named(op))
 
     def _is_named(self, op: Operation) -> bool:
-        """Whether `op` computes a value of its own: casts, constants and observers do not, nor calls."""
+        """Whether `op` gets a name: casts, constants, observers and calls do not."""
         if isinstance(op, (*CASTS, ObserveOp, EmptyOp)) or is_constant(op):
             return False
         if isinstance(op, CallOp) and op.results:
@@ -208,7 +209,8 @@ class _Namer:
         if not origins:
             number = self.numbers[op.name]
             self.numbers[op.name] += 1
-            # Numbers among their like say nothing where some have come or gone: so their count is in the token.
+            # The index among operations of a kind is meaningless if their number changed, so the token includes that
+            # number.
             base, token = f"{prefix}{op.name}[{number}]", f"{prefix}{op.name}[{number} of {self.totals[op.name]}]"
             is_last, marked = False, ()
         else:
@@ -225,7 +227,7 @@ class _Namer:
             if not _holds_numbers(result, integers=self.integers):
                 continue
             tokens = [f"{token}#{number}"]
-            # A name that is the node's own is that of what the node gives.
+            # A tensor name of the node names the node's result.
             is_told = is_last or TENSOR in op.attributes
             tokens += [f"tensor:{tensors[number]}"] if is_told and tensors[number] else []
             tokens += [f"result:{base}#{number}"] if number and is_last else []
@@ -238,23 +240,23 @@ class _Namer:
 
 
 def module_names(module: ModuleOp, function: str = ENTRY, *, integers: bool = False) -> ModuleNames:
-    """The float and quantized values of `module`, with their names; with `integers` also plain integers.
+    """Returns the float and quantized values of `module` with their names; with `integers` also plain integers.
 
-    Inputs and outputs are those of `function`. Values of operations of one kind with the same provenance, as the steps
-    of an unrolled layer, share a name.
+    Inputs and outputs are those of `function`. Operations of one kind with the same provenance, such as the steps of an
+    unrolled layer, share a name.
     """
     return _Namer(module, integers=integers).run(function)
 
 
 def _wholes(origin: Origin) -> Iterator[str]:
-    """A part of a node, what it is a part of, and so on up to the node."""
+    """Yields a part of a node, then the part that contains it, and so on up to the node."""
     roles = origin.role.split("/") if origin.role else []
     for length in range(len(roles), -1, -1):
         yield str(Origin(origin.name, role="/".join(roles[:length])))
 
 
 def _last_covering(names: Sequence[Name]) -> dict[str, Name]:
-    """For each node, and part of a node, the last value that stands for it or for something inside it."""
+    """Returns, for each node and part of a node, the last value that implements it or something inside it."""
     found: dict[str, Name] = {}
     for name in sorted((name for name in names if name.is_whole), key=lambda name: name.last):
         for origin in name.origins:
@@ -263,12 +265,12 @@ def _last_covering(names: Sequence[Name]) -> dict[str, Name]:
 
 
 def matched(reference: Sequence[Name], candidate: Sequence[Name]) -> dict[str, str]:
-    """For keys of the reference the key of the same value in the candidate; both in the order of computation.
+    """Maps keys of the reference to keys of the same values in the candidate; both are in the order of computation.
 
-    Two values are the same where they share a token: a kind of operation with the same provenance, a result of the same
-    composite, a tensor of the model. Otherwise a value of the reference is what the last operation of the candidate
-    gives that stands for its node or for a part of it; where that one stands for several nodes, as a fused kernel, it
-    gives the value of the last of them. No value is matched twice.
+    Two values are the same if they share a token: the operation and provenance, a result of the same composite, or a
+    tensor of the model. Otherwise, a value of the reference corresponds to the result of the candidate's last operation
+    that implements its node or a part of it; if that operation implements several nodes, as a fused kernel does, its
+    result is that of the last one. No value is matched twice.
     """
     by_token: dict[str, str] = {}
     for name in candidate:
@@ -284,7 +286,7 @@ def matched(reference: Sequence[Name], candidate: Sequence[Name]) -> dict[str, s
     last = _last_covering(candidate)
     groups: dict[str, Name] = {}
     for name in sorted(reference, key=lambda name: name.last):
-        # A fused value of the reference is what its last node gives, too.
+        # A fused value of the reference is also the result of its last node.
         known = [last[str(each)] for each in name.origins if str(each) in last] if name.is_whole else []
         if known:
             groups[max(known, key=lambda each: each.last).key] = name

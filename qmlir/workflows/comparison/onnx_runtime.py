@@ -1,4 +1,4 @@
-"""An ONNX file in ONNX Runtime as a subject: its outputs, and every float tensor inside, by the model's names."""
+"""An ONNX file in ONNX Runtime as a subject: its outputs, and every float tensor inside, with the model's names."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,19 +25,19 @@ from qmlir.workflows.comparison.names import INPUT, Name, input_name, output_nam
 from qmlir.workflows.comparison.subjects import is_numbers
 
 EXACT = OrtOptions(optimization="none", is_exact=True)
-"""ONNX Runtime as it computes what the model says."""
+"""ONNX Runtime without optimizations, which computes exactly the nodes of the model."""
 
 _MOVED = frozenset({"Constant", "Identity"})
-"""Operators that give no value of their own."""
+"""Operators that compute no new value."""
 
 
 class OnnxRuntimeSubject:
     """A model in ONNX Runtime.
 
-    Without graph optimization (`EXACT`) all its float tensors are values, and what it computes is what the model says.
-    With any, nodes become others while tensors are watched as little as possible: then only the outputs are values.
-    `shapes` fixes sizes of inputs that the model leaves open. Raises `DiagnosticError` where the file is not a model,
-    or where ONNX Runtime is not installed or cannot run it.
+    Without graph optimization (`EXACT`), all its float tensors are values, and the computation follows the model's
+    nodes. With optimizations, nodes are replaced or fused, so only the outputs are values. `shapes` fixes dynamic
+    dimensions of inputs. Raises `DiagnosticError` if the file is not a model, or if ONNX Runtime is not installed or
+    cannot run it.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class OnnxRuntimeSubject:
         )
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
-        """See `Subject`."""
+        """Implements `Subject.values`."""
         found = self._session(inputs)
         arrays = {key: found[tensor] for key, tensor in (self._tensors | self._outputs).items()}
         given = {name.key: inputs[name.key] for name in self.names if name.operation == INPUT}
@@ -94,7 +94,7 @@ def _inputs(proto: ModelProto) -> Iterator[Name]:
 
 
 def _types(proto: ModelProto) -> dict[str, str]:
-    """The element types of tensors as far as ONNX can tell them."""
+    """Returns the element types of tensors, as far as ONNX can infer them."""
     inferred = shape_inference.infer_shapes(proto).graph
     found = {each.name: each.type.tensor_type.elem_type for each in (*inferred.value_info, *inferred.output)}
     known = {name: ELEMENT_TYPES[type_] for name, type_ in found.items() if type_ in ELEMENT_TYPES}
@@ -108,13 +108,13 @@ _FLOATS = frozenset(
 
 
 def _origin(node: NodeProto, names: Counter[str]) -> Origin:
-    """The node as the importer calls it: its name, or its first output's where other nodes have the same one."""
+    """Returns the node as the importer names it: by its name, or by its first output if the name is not unique."""
     name = node_name(node)
     return Origin(next(filter(None, node.output), name) if names[name] > 1 else name, node.op_type)
 
 
 def _tensors(proto: ModelProto) -> Iterator[tuple[str, Name]]:
-    """The float tensors that nodes give, with their names."""
+    """Yields the float tensors that nodes compute, with their names."""
     types = _types(proto)
     nodes = needed_nodes(proto.graph)
     names = Counter(map(node_name, nodes))

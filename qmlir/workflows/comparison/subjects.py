@@ -1,9 +1,9 @@
-"""What can be compared: a module that the interpreter runs, and a program.
+"""The subjects of comparisons: modules in the interpreter, and programs.
 
-A subject names its values and computes them on the inputs of one batch, as floats: quantized ones are dequantized.
+A subject names its values and computes them on the inputs of one batch, as floats: quantized values are dequantized.
 
-Of a compiled program a second one gives the values inside. Asking for them keeps them in memory, so fewer operations
-are fused; the numbers are the same. The outputs are those of the program that a user has.
+The values inside a compiled program come from a second program that returns them. It fuses fewer operations, but
+computes the same integers. The outputs are those of the program that a user has.
 """
 
 from collections import Counter, defaultdict
@@ -37,35 +37,35 @@ class Subject(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages and tables call it."""
+        """The name of the subject in messages and tables."""
         ...
 
     @property
     def signature(self) -> FuncOp | None:
-        """A function with its inputs, whose body is of no matter; `None` where it does not say what they are."""
+        """A function with the subject's inputs, whose body is irrelevant; `None` if the inputs are unknown."""
         ...
 
     @property
     def names(self) -> Sequence[Name]:
-        """Its values in the order of computation, inputs first, outputs last."""
+        """The values in the order of computation, inputs first, outputs last."""
         ...
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
-        """What its values are on inputs by name: floats by key, an array for each step of an unrolled layer.
+        """Computes the values for named inputs: floats by key, one array for each step of an unrolled layer.
 
-        A key may be missing where no operation that gives it has run.
+        A key may be missing if no operation that computes it has run.
         """
         ...
 
 
 def real(value: Any, type_: Attribute) -> Array:
-    """A value of a run as the floats that it stands for: a quantized one is dequantized."""
+    """Converts a value of a run to floats: a quantized one is dequantized."""
     element = element_type(type_)
     return dequantize(value, element) if isinstance(element, UniformQuantizedType) else np.asarray(value)
 
 
 class ValueRecorder(Listener):
-    """The values of one run by key."""
+    """Records the values of one run, by key."""
 
     def __init__(self, names: ModuleNames, convert: Callable[[Any, Attribute], Array]):
         self.names = names
@@ -78,12 +78,12 @@ class ValueRecorder(Listener):
             if key is not None:
                 self.found[key].append(self.convert(value, result.type))
         key = self.names.written.get(op)
-        if key is not None:  # memory is written again: the value is kept as it is now
+        if key is not None:  # memory may be overwritten, so the value is copied
             self.found[key].append(np.array(operands[-1]))
 
 
 class ModuleSubject:
-    """A module of any level down to the quantized one, float or quantized, in the reference interpreter."""
+    """A float or quantized module in the reference interpreter."""
 
     def __init__(self, module: ModuleOp, name: str = "the module", *, function: str = ENTRY):
         self.module = module
@@ -95,7 +95,7 @@ class ModuleSubject:
         self._outputs = {port.name: port.type for port in outputs_of(self.signature)}
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
-        """See `Subject`."""
+        """Implements `Subject.values`."""
         recorder = ValueRecorder(self._found, real)
         outputs = interpret(self.module, inputs, function=self._function, listeners=[recorder])
         found = {key: tuple(values) for key, values in recorder.found.items()}
@@ -104,12 +104,12 @@ class ModuleSubject:
 
 
 def is_numbers(value: Any) -> bool:
-    """Whether a value is an array of numbers: no text, and no sequence of arrays."""
+    """Returns true for a numeric array, not for text or sequences of arrays."""
     return isinstance(value, np.ndarray) and cast(Array, value).dtype.kind not in "OUS"
 
 
 def real_outputs(outputs: Mapping[str, Any], types: Mapping[str, Attribute]) -> dict[str, tuple[Array, ...]]:
-    """The outputs of a run by key, as floats where `types` says that they are quantized."""
+    """Returns the outputs of a run by key, dequantized if `types` has a quantized type for them."""
     return {
         f"output:{name}": (real(value, types[name]) if name in types else np.asarray(value),)
         for name, value in outputs.items()
@@ -118,22 +118,22 @@ def real_outputs(outputs: Mapping[str, Any], types: Mapping[str, Attribute]) -> 
 
 
 ProgramCall = Callable[[Mapping[str, Array]], Mapping[str, Array]]
-"""A program: arrays by name in, arrays by name out."""
+"""A compiled program: maps input arrays by name to output arrays by name."""
 
 
 def called(program: ProgramCall, inputs: Mapping[str, Array], name: str) -> Mapping[str, Array]:
-    """What `program` gives. Raises `DiagnosticError` for inputs that it refuses, such as NaN in a quantized model."""
+    """Runs `program`. Raises `DiagnosticError` if it rejects the inputs, such as NaN in a quantized model."""
     try:
         return program(inputs)
-    except ValueError as error:  # a saved program has a class of its own of it
+    except ValueError as error:  # a saved program raises a separate class of this error
         raise text_error(f"{name}: {error}") from error
 
 
 class ProgramSubject:
-    """A compiled program: its outputs.
+    """A compiled program, whose values are its outputs.
 
-    `signature` is a function with the program's inputs, `outputs` are the names and types of what it gives; a quantized
-    output is dequantized.
+    `signature` is a function with the program's inputs; `outputs` holds the names and types of its outputs. Quantized
+    outputs are dequantized.
     """
 
     def __init__(
@@ -151,15 +151,15 @@ class ProgramSubject:
         self.names = tuple(output_name(port, element_text(element_type(type_))) for port, type_ in outputs.items())
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
-        """See `Subject`."""
+        """Implements `Subject.values`."""
         return real_outputs(called(self.program, inputs, self.name), self._outputs)
 
 
 class CompiledSubject(ModuleSubject):
     """`module`, float or quantized, compiled for this machine.
 
-    With `outputs_only` nothing but the program itself is compiled. Values in other functions than `function`, and
-    inside regions of operations, are missing.
+    With `outputs_only`, only the program itself is compiled. Values in functions other than `function`, and inside
+    regions, are missing.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class CompiledSubject(ModuleSubject):
         self.names = [name for name in self.names if name.key in known]
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
-        """See `Subject`."""
+        """Implements `Subject.values`."""
         found: dict[str, tuple[Array, ...]] = {key: (inputs[port],) for port, key in self._found.inputs.items()}
         if self._watched is not None:
             inside = called(self._watched, inputs, self.name)
@@ -194,7 +194,8 @@ class CompiledSubject(ModuleSubject):
 
 
 def with_values(module: ModuleOp, function: str = ENTRY) -> tuple[ModuleOp, dict[str, list[tuple[str, Attribute]]]]:
-    """A clone of `module` whose `function` gives its named values too, and the names and types of these by key."""
+    """Returns a clone of `module` whose `function` also returns its named values, and their output names and types by
+    key."""
     clone = module.clone()
     target = function_of(clone, function)
     keys = module_names(clone, function).values
