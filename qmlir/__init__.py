@@ -1,6 +1,6 @@
 """qmlir: a multi-dialect quantizing compiler for neural networks.
 
-`docs/reference/python.md` describes every name. A name is imported at its first use, so that importing the package is
+`docs/reference/python.md` describes every name. Names are imported on first use, so that importing the package is
 quick.
 """
 

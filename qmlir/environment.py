@@ -1,4 +1,4 @@
-"""What a tool can use: the dialects and passes of the tree, of xDSL, of installed packages and of plug-ins."""
+"""The environment of a tool: dialects and passes of qmlir, xDSL, installed packages and plug-ins."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
@@ -19,14 +19,14 @@ _T = TypeVar("_T")
 
 
 def _guarded(what: str, owner: str, factory: Callable[[], _T]) -> Callable[[], _T]:
-    """The factory, whose failure names what was asked for and the package that has it."""
+    """Wraps a factory so that an error names the requested object and its package."""
 
     def made() -> _T:
         try:
             return factory()
         except DiagnosticError:
             raise
-        except (Exception, SystemExit) as error:  # whatever a package does at import
+        except (Exception, SystemExit) as error:  # any error of a package at import
             raise text_error(f"cannot load {what} of package '{owner}': {one_line(error)}") from error
 
     return made
@@ -34,14 +34,14 @@ def _guarded(what: str, owner: str, factory: Callable[[], _T]) -> Callable[[], _
 
 @dataclass
 class Environment:
-    """The dialects and passes that a tool knows, by name, none of them loaded yet."""
+    """The dialects and passes that a tool knows, by name, loaded on demand."""
 
     dialects: dict[str, Callable[[], Dialect]] = field(default_factory=dict[str, Callable[[], Dialect]])
     passes: dict[str, Callable[[], type[ModulePass]]] = field(default_factory=dict[str, Callable[[], type[ModulePass]]])
     owners: dict[str, str] = field(default_factory=dict[str, str])
 
     def add(self, package: registry.Package, universe: Universe) -> None:
-        """Add what a package brings. A name that another package has taken is left out with a warning."""
+        """Adds the contributions of a package. Warns of names that another package has taken, and leaves them out."""
         taken: dict[str, list[str]] = {}
         self.dialects |= self._free("dialect", universe.all_dialects, package, taken)
         self.passes |= self._free("pass", universe.all_passes, package, taken)
@@ -51,7 +51,7 @@ class Environment:
     def _free(
         self, kind: str, new: Mapping[str, Callable[[], _T]], package: registry.Package, taken: dict[str, list[str]]
     ) -> dict[str, Callable[[], _T]]:
-        """The entries of `new` whose names are free, now owned by the package; the others are added to `taken`."""
+        """Returns the entries of `new` with free names, now owned by the package; adds the others to `taken`."""
         free: dict[str, Callable[[], _T]] = {}
         for name, factory in new.items():
             key = f"{kind} '{name}'"
@@ -63,7 +63,7 @@ class Environment:
         return free
 
     def new_context(self, *, allow_unregistered: bool = False) -> Context:
-        """A context that knows every dialect and loads one when it is first used."""
+        """Returns a context that knows every dialect and loads each when it is first used."""
         ctx = Context(allow_unregistered=allow_unregistered)
         for name, factory in self.dialects.items():
             ctx.register_dialect(name, factory)
@@ -71,7 +71,7 @@ class Environment:
 
 
 def _universe(package: registry.Package, row: str) -> Universe | None:
-    """What a row of a package brings for xDSL's tools; a plug-in may name a dialect or a pass alone."""
+    """Returns the dialects and passes in a row of a package; a plug-in may name a single dialect or pass."""
     match package.load(row, (Universe, Dialect, type)):
         case Universe() as universe:
             return universe
@@ -84,7 +84,7 @@ def _universe(package: registry.Package, row: str) -> Universe | None:
 
 
 def default_environment() -> Environment:
-    """The dialects and passes of the tree, of xDSL, of installed packages, and of the plug-ins of this run."""
+    """Returns the dialects and passes of qmlir, xDSL, installed packages, and the plug-ins of this run."""
     environment = Environment()
     rows: set[str] = set()
     for package in registry.packages():
@@ -94,7 +94,7 @@ def default_environment() -> Environment:
             continue
         replaced = registry.UPSTREAM_REPLACED if package.name == registry.UPSTREAM else ()
         for row in package.universes:
-            if row in rows or (universe := _universe(package, row)) is None:  # a plug-in that is installed, too
+            if row in rows or (universe := _universe(package, row)) is None:  # a plug-in that is also installed
                 continue
             rows.add(row)
             kept = {name: factory for name, factory in universe.all_passes.items() if name not in replaced}
@@ -106,7 +106,7 @@ def default_environment() -> Environment:
 
 @contextmanager
 def plugins(rows: Iterable[str]) -> Generator[None]:
-    """Inside the `with` block these plug-ins take part. Raises `DiagnosticError` where one cannot be loaded."""
+    """Activates plug-ins inside the `with` block. Raises `DiagnosticError` if one cannot be loaded."""
     try:
         found = [registry.plugin(row) for row in rows]
     except registry.PackageError as error:

@@ -1,13 +1,13 @@
-"""Packages whose names are loaded when they are first asked for (PEP 562), from one table that every tool reads.
+"""Lazy loading of package attributes (PEP 562), from a table that type checkers and other tools can read.
 
     if TYPE_CHECKING:
         from qmlir.workflows.loading import load as load
     else:
         __getattr__, __dir__ = attached(__name__)
 
-The table is the block under `if TYPE_CHECKING`: type checkers, editors and import-linter take its lines for the imports
-that they are, and at run time `attached` reads the same lines. `lazy_loader` reads its table from a stub, in which
-import-linter sees no import.
+The table is the block under `if TYPE_CHECKING`: type checkers, editors and import-linter see ordinary imports, and at
+run time `attached` reads the same lines. (`lazy_loader` reads its table from a stub, in which import-linter sees no
+imports.)
 """
 
 import ast
@@ -25,7 +25,7 @@ from qmlir.ir.gc_control import paused_collection
 
 @cache
 def _table(package: str) -> Mapping[str, tuple[str, str]]:
-    """The names that `package` imports for type checkers: the module of each, and its name there."""
+    """Returns the names that `package` imports for type checkers, each with its module and its name there."""
     spec = find_spec(package)
     loader = None if spec is None else spec.loader
     source = (loader.get_source(package) if isinstance(loader, InspectLoader) else None) or ""
@@ -44,11 +44,11 @@ def _is_for_checkers(test: ast.expr) -> bool:
 
 
 CONTRIBUTED = "contributed_names"
-"""A row of the table with this name is a function that gives more names, each with its row `module:object`."""
+"""A row of the table with this name is a function that returns more names, each with its row `module:object`."""
 
 
 def _more(package: str) -> Mapping[str, tuple[str, str]]:
-    """The names that extensions and other packages add, which only the registry knows: some may be left out."""
+    """Returns the names that extensions and packages add, which only the registry knows, as some may be left out."""
     if CONTRIBUTED not in (table := _table(package)):
         return {}
     module, own = table[CONTRIBUTED]
@@ -57,9 +57,9 @@ def _more(package: str) -> Mapping[str, tuple[str, str]]:
 
 
 def attached(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The functions `__getattr__` and `__dir__` of `package`; `__all__` is what its table names, and what others add.
+    """Returns `__getattr__` and `__dir__` for `package`; `__all__` holds the names of its table and contributed names.
 
-    The rows of the table for modules of `<package>.extensions` are for type checkers alone.
+    Rows of the table for modules of `<package>.extensions` are for type checkers only.
     """
     extensions = f"{package}.extensions."
 

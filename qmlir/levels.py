@@ -1,6 +1,6 @@
-"""The levels of the compiler, as data: which dialects and element types a module may have at each.
+"""The levels of the compiler, as data: the dialects and element types that a module may contain at each.
 
-A pass that ends a level checks it here, `verify-level` does on request, and the documentation prints the table. A
+A pass that ends a level checks it here, `verify-level` does so on request, and the documentation prints the table. A
 dialect of another package takes part by naming its levels (`LevelMembership`).
 """
 
@@ -40,7 +40,7 @@ class Element(Flag):
 
 @dataclass(frozen=True)
 class Level:
-    """What is true of a module at one level."""
+    """The invariants of a module at one level."""
 
     name: str
     dialects: frozenset[str]
@@ -50,7 +50,7 @@ class Level:
     composites: bool = True
     containers: tuple[type[Attribute], ...] = (TensorType, UnrankedTensorType)
     operations: frozenset[str] = frozenset()
-    """Of other dialects."""
+    """Allowed operations of other dialects."""
 
 
 _EVERYWHERE = frozenset({"builtin", "func", "check"})
@@ -64,7 +64,7 @@ _CONTROL = frozenset(
         "tensor.extract",
     }
 )  # fmt: skip
-"""Choices and loops around operations on whole tensors, with what their bounds and conditions are made of."""
+"""Control flow around operations on whole tensors, and the operations that compute bounds and conditions."""
 
 LEVELS: dict[str, Level] = {
     level.name: level
@@ -101,12 +101,12 @@ LEVELS: dict[str, Level] = {
         ),
     )
 }  # fmt: skip
-"""Level name to level, from the model to the loops."""
+"""The levels by name, from the model to the loops."""
 
 
 @dataclass(frozen=True)
 class LevelMembership(DialectInterface):
-    """By this interface a dialect of another package says at which levels its operations stand."""
+    """Interface with which a dialect of another package names the levels of its operations."""
 
     levels: frozenset[str]
 
@@ -122,7 +122,7 @@ def _kind(element: Attribute) -> Element | None:
 
 
 def _types_in(type_: Attribute) -> Iterator[tuple[Attribute, Attribute]]:
-    """Each element type in `type_`, with the type that holds it."""
+    """Yields each element type in `type_`, with the type that contains it."""
     match type_:
         case FunctionType():
             for inner in (*type_.inputs.data, *type_.outputs.data):
@@ -164,9 +164,9 @@ def _check_types(op: Operation, level: Level) -> None:
 
 
 def check_level(ctx: Context, module: ModuleOp, name: str, keep: Container[Operation] | None = None) -> None:
-    """Check that `module` is at the level `name`. Raises `DiagnosticError` with the first operation that is not.
+    """Checks that `module` is at the level `name`. Raises `DiagnosticError` with the first operation that is not.
 
-    `keep` names the composites that may stay whole at a level of primitives.
+    `keep` holds the composites that may stay whole at a level of primitives.
     """
     if name not in LEVELS:
         raise text_error(unknown("level", name, LEVELS))
@@ -183,7 +183,7 @@ def check_level(ctx: Context, module: ModuleOp, name: str, keep: Container[Opera
 
 
 def _has_parts(op: Operation) -> bool:
-    """Whether the registered decomposition applies to `op` as it is: a convolution without bias is primitive."""
+    """Returns true if the registered decomposition applies to `op`: a convolution without bias is primitive."""
     parts = Parts(op, may_be_excerpt=COMPONENTS in op.properties)
     applies = parts_given(op, parts) is not None and not parts.is_excerpt
     parts.discard()

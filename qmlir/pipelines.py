@@ -1,10 +1,10 @@
-"""Named pipelines as data: stages, each with what it is for, and points where a package puts passes of its own.
+"""Named pipelines as data: documented stages, and points where packages insert passes.
 
-A stage makes its passes of the options of its pipeline, which are values: nothing that a setting, a recipe or another
-file says becomes text that is parsed. A pipeline prints as the `-p` text that reproduces it, and its name is an element
-of such a text. A package's `Contribution` maps `<pipeline>.<stage>.before`, `<pipeline>.<stage>.<pass>.before`, or the
-same with `.after`, to the text of passes; they run there in the order of the packages' names. What is not a point is an
-error of every pipeline that it could be meant for.
+A stage creates its passes from the options of its pipeline. These are values: text in a setting, a recipe or another
+file is never parsed as a pipeline. A pipeline prints as the `-p` text that reproduces it, and its name is an element of
+such a text. A package's `Contribution` maps `<pipeline>.<stage>.before`, `<pipeline>.<stage>.<pass>.before`, or the
+same with `.after`, to the text of passes, which run there in the order of the packages' names. An unknown point is an
+error of every pipeline that it could refer to.
 """
 
 from collections import Counter
@@ -33,15 +33,17 @@ _Options = TypeVar("_Options")
 
 @dataclass(frozen=True)
 class Stage(Generic[_Options]):
-    """Some passes in order, made of the options of the pipeline."""
+    """A sequence of passes, created from the options of the pipeline."""
 
     name: str
     summary: str
     passes: Callable[[_Options], Sequence[ModulePass | Sequence[Step]]]
-    """A sequence in it holds passes that only some options ask for: there are no points around these."""
+    """Returns the passes; a nested sequence holds passes that only some options request, and has no points around
+    them."""
 
     def steps(self, options: _Options) -> Iterator[tuple[str, Sequence[Step]]]:
-        """The passes, each with its name in points: `dce`, `dce#2` for the second one; empty for a sequence."""
+        """Yields the passes, each with its name in points: `dce`, `dce#2` for the second one; empty for a nested
+        sequence."""
         counts: Counter[str] = Counter()
         for each in self.passes(options):
             if not isinstance(each, ModulePass):
@@ -52,27 +54,27 @@ class Stage(Generic[_Options]):
 
 
 Inserted = Callable[[str], Iterable[Step]]
-"""The passes that packages insert at a point."""
+"""Returns the passes that packages insert at a point."""
 
 
 @dataclass(frozen=True)
 class NamedPipeline(Generic[_Options]):
-    """Stages in order, and the options that their passes are made of."""
+    """Stages in order, and the options from which their passes are created."""
 
     name: str
     summary: str
     stages: tuple[Stage[_Options], ...]
     options: _Options
-    """A dataclass."""
+    """The default options, a dataclass."""
 
     added: Mapping[str, Sequence[Step]] = field(default_factory=dict[str, Sequence[Step]])
-    """The passes that targets want at points, next to those of the pipeline."""
+    """The passes that targets add at points, next to those of the pipeline."""
 
     reads: Callable[[Mapping[str, Any]], _Options] | None = None
-    """Makes the options of those that a text has; `None` if these replace some of `options`."""
+    """Creates the options from those in a pipeline text; `None` replaces some of `options`."""
 
     def points(self) -> Iterator[str]:
-        """The points where packages insert passes: around each stage, and around each pass of it."""
+        """Yields the points where packages insert passes: around each stage, and around each of its passes."""
         for stage in self.stages:
             point = f"{self.name}.{stage.name}"
             yield f"{point}.before"
@@ -100,10 +102,10 @@ class NamedPipeline(Generic[_Options]):
         return replace(cast(Any, self.options), **options)
 
     def passes(self, *stages: str, **options: Any) -> Pipeline:
-        """The passes of the pipeline, or only of the named stages; `options` replace some of its options.
+        """Returns the passes of the pipeline, or of the named stages; `options` replace some of its options.
 
-        Raises `DiagnosticError` if an option has a value that a pass does not take, and if a package inserts an unknown
-        pass, or names an unknown point.
+        Raises `DiagnosticError` if a pass does not accept the value of an option, or if a package inserts an unknown
+        pass or names an unknown point.
         """
         return self._passes(stages, self._with(options))
 
@@ -115,21 +117,21 @@ class NamedPipeline(Generic[_Options]):
         return Pipeline(tuple(self._steps(stages, options, _inserted)))
 
     def text(self, *stages: str, **options: Any) -> str:
-        """The text of `passes`, as `-p` takes it."""
+        """Returns the text of `passes`, as `-p` takes it."""
         return self.passes(*stages, **options).text()
 
     def own_text(self, *stages: str, **options: Any) -> str:
-        """The text without the passes that packages insert."""
+        """Returns the text without the passes that packages insert."""
         return Pipeline(tuple(self._steps(stages, self._with(options), lambda _: ()))).text()
 
     @property
     def hints(self) -> Mapping[str, Any]:
-        """The type of each option that the text of a pipeline may have; `stages` are some of the stages."""
+        """The type of each option that the text of a pipeline may have; `stages` selects some of the stages."""
         hints = {name: hint for name, hint in option_hints(type(self.options)).items() if name not in _NOT_IN_TEXT}
         return {**hints, "stages": tuple[str, ...]}
 
     def expanded(self, options: Mapping[str, Any]) -> Pipeline:
-        """The passes with options of a text, by the names in `hints`.
+        """Returns the passes with the options of a text, by the names in `hints`.
 
         Raises `ValueError` for an unknown stage, and `DiagnosticError` as `passes`.
         """
@@ -142,9 +144,9 @@ class NamedPipeline(Generic[_Options]):
         return self._passes(stages, self._with(given) if self.reads is None else self.reads(given))
 
     def for_targets(self, targets: Iterable[Target]) -> "NamedPipeline[_Options]":
-        """This pipeline with the passes that `targets` want at its points.
+        """Returns this pipeline with the passes that `targets` add at its points.
 
-        Raises `DiagnosticError` if a target names an unknown point, or an unknown pass.
+        Raises `DiagnosticError` if a target names an unknown point or pass.
         """
         added: dict[str, list[Step]] = {}
         for target in targets:
@@ -157,13 +159,13 @@ class NamedPipeline(Generic[_Options]):
 
 
 def _package_error(package: registry.Package, message: str) -> DiagnosticError:
-    hint = f" ({WITHOUT_VARIABLE}={package.name} leaves it out)" if package.version else ""  # a plug-in has none
+    hint = f" ({WITHOUT_VARIABLE}={package.name} leaves it out)" if package.version else ""  # a plug-in has no version
     where = registry.bracketed(next((each.place for each in package.contributions if each.stages), ""))
     return text_error(f"package '{package.title}': {message}{where}{hint}")
 
 
 def _inserted(point: str) -> Iterator[Step]:
-    """What packages insert at a point, each text read by itself, so that an error names the package."""
+    """Yields the passes that packages insert at a point, parsed one by one, so that an error names the package."""
     for package, text in registry.inserted_passes(point):
         try:
             yield from parse_pipeline(text, default_environment().passes).steps
@@ -172,7 +174,7 @@ def _inserted(point: str) -> Iterator[Step]:
 
 
 def unknown_points() -> Iterator[tuple[registry.Package, str, str]]:
-    """Each point that a package names and no pipeline has, with a message."""
+    """Yields each point that a package names but no pipeline has, with a message."""
     for package in registry.packages():
         for point, _ in package.rows("stages"):
             if wrong := _unknown_point(point):
@@ -191,30 +193,30 @@ CLEAN: LiteralString = "canonicalize,cse,dce"
 
 
 def _pass(name: str, **options: Any) -> ModulePass:
-    """The pass `name` with these options."""
+    """Returns the pass `name` with these options."""
     return make_pass(default_environment().passes, name, options)
 
 
 def _passes(*names: str) -> tuple[ModulePass, ...]:
-    """Passes without options."""
+    """Returns passes without options."""
     return tuple(map(_pass, names))
 
 
 def clean_passes() -> tuple[ModulePass, ...]:
-    """The passes of `CLEAN`."""
+    """Returns the passes of `CLEAN`."""
     return _passes(*CLEAN.split(","))
 
 
 STORE: LiteralString = "quant-store-constants"
-"""The pass that stores constants as integers that were kept as floats."""
+"""The pass that stores float constants as integers."""
 
 GIVEN = "given"
-"""The name of the profile, in the text of a pipeline, that its passes are given as a value."""
+"""The name of the profile, in the text of a pipeline, if it is passed as a value."""
 
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """There are none."""
+    """The options of the pipeline `import`: none."""
 
 
 IMPORT = NamedPipeline(
@@ -263,7 +265,7 @@ _SHORT_SUMS: Mapping[int, LiteralString] = {
 
 @dataclass(frozen=True)
 class QuantizeOptions(TypeOptions):
-    """The options of the pipeline `quantize`: the settings of `qmlir.quantize` and those of its caller."""
+    """The options of the pipeline `quantize`: the settings of `qmlir.quantize` and internal ones."""
 
     recipe: str | RecipeText = ""
     """A recipe, or the path of one."""
@@ -271,27 +273,27 @@ class QuantizeOptions(TypeOptions):
     device: tuple[str, ...] = ()
     keep_composites: tuple[str, ...] = ()
     requantize: str = ""
-    """`f32`, or a shift with what it does with ties, `shift:up`."""
+    """`f32`, or a shift with its rounding of ties, such as `shift:up`."""
 
     accumulator_bits: int = 32
     accumulator_pairs: int = 0
     states: tuple[str, ...] = ()
-    """Each as `input=output`."""
+    """Pairs `input=output`."""
 
     assert_all_quantized: bool = False
     profile: str = GIVEN
-    """Its path, or the name of a value; if it is empty, the module has the ranges."""
+    """The path of the profile, or the name of a value; empty if the module carries the ranges."""
 
     is_trained: bool = False
-    """Constants of floats stay behind their casts, and those of several places apart."""
+    """Whether constants stay floats before their casts, and equal constants with several places separate."""
 
     repair: tuple[Step, ...] = ()
     unrolls: bool = False
-    """Long recurrent layers become the parts of all of their steps."""
+    """Whether long recurrent layers become the parts of all their steps."""
 
     @staticmethod
     def of(settings: QuantizeSettings, module: ModuleOp | None = None) -> "QuantizeOptions":
-        """The options for `settings`, with the defaults of the CPU if neither they nor `module` name a target.
+        """Returns the options for `settings`, with the defaults of the CPU if neither they nor `module` name a target.
 
         Raises `TypeError` for a name that is not a setting, and `DiagnosticError` for a wrong value.
         """
@@ -308,7 +310,7 @@ class QuantizeOptions(TypeOptions):
         return made
 
     def check_short_sums(self) -> None:
-        """Raise `DiagnosticError` for a number of bits or pairs that no loops are made for."""
+        """Raises `DiagnosticError` for a number of bits or pairs that no loops support."""
         bits, pairs = self.accumulator_bits, self.accumulator_pairs
         if bits not in (16, 32):
             raise text_error(f"accumulator_bits must be 16 or 32, but got {bits!r}")
@@ -322,17 +324,17 @@ class QuantizeOptions(TypeOptions):
 
     @property
     def shorten(self) -> LiteralString:
-        """The pass that gives weights short sums, as pipeline text; empty if no accumulator is short."""
+        """The pass that fits weights to 16-bit sums, as pipeline text; empty with 32-bit accumulators."""
         return _SHORT_SUMS[self.accumulator_pairs or 1] if self.accumulator_bits == 16 else ""
 
     @property
     def keeps_floats(self) -> bool:
-        """True if constants stay floats behind their casts until the stage `repair` stores them."""
+        """True if constants stay floats before their casts until the stage `repair` stores them."""
         return self.is_trained or bool(self.shorten)
 
     @property
     def settings(self) -> QuantizeSettings:
-        """The settings of `qmlir.quantize` that give these options again, defaults that may change included."""
+        """The settings of `qmlir.quantize` that yield these options, including defaults that may change."""
         said: dict[str, Any] = {}
         for name in setting_rows():
             value = getattr(self, name, None)
@@ -346,11 +348,11 @@ class QuantizeOptions(TypeOptions):
 
     @property
     def types(self) -> "QuantizeOptions":
-        """Only the options that make rules, and the recipe."""
+        """Only the options that become rules, and the recipe."""
         return QuantizeOptions(**{name: getattr(self, name) for name in _RULES})
 
     def deciding(self, name: str, **more: Any) -> ModulePass:
-        """The pass `name` with the options that make rules, the recipe, and `more` options."""
+        """Returns the pass `name` with the options that become rules, the recipe, and `more` options."""
         rules = {each: value for each in _RULES if (value := getattr(self, each))}
         made = _pass(name, **{each: str(value) for each, value in rules.items()}, **more)
         if isinstance(self.recipe, RecipeText) and isinstance(made, TakesValues):
@@ -365,19 +367,20 @@ _NOT_IN_TEXT = ("is_trained", "repair", "unrolls")
 
 
 def literal_steps(text: LiteralString) -> tuple[Step, ...]:
-    """The passes of a text that is written in the source."""
+    """Returns the passes of a text that is a literal in the source."""
     return parse_pipeline(text, default_environment().passes).steps
 
 
 def _cse(options: QuantizeOptions) -> ModulePass:
-    """`cse`, which keeps equal constants apart if they are trained: they are merged before they are folded."""
+    """Returns `cse`, which keeps equal constants separate if they are trained: they are merged before they are
+    folded."""
     return _pass("cse", **({"keep_places": True} if options.keeps_floats else {}))
 
 
 def _lower(options: QuantizeOptions) -> Sequence[ModulePass | Sequence[ModulePass]]:
     keep = options.keep_composites
     merge = [_cse(options)] if options.keeps_floats else []
-    unroll = {"unroll": True} if options.unrolls or options.keeps_floats else {}  # what changes weights reads the parts
+    unroll = {"unroll": True} if options.unrolls or options.keeps_floats else {}  # passes on weights need the parts
     of_parts = QuantizeOptions(accumulator=options.accumulator, recipe=options.recipe) if keep else QuantizeOptions()
     return [
         merge, *_passes("quant-expand-floats", "nn-compute-in-f32", "canonicalize", "nn-fold-constants"),
@@ -552,7 +555,7 @@ _CORE: Mapping[str, NamedPipeline[Any]] = {each.name: each for each in (IMPORT, 
 
 
 class _Pipelines(Mapping[str, NamedPipeline[Any]]):
-    """Those of the core, of extensions and of packages, which are imported when they are asked for."""
+    """The pipelines of the core, of extensions and of packages, imported on demand."""
 
     def __getitem__(self, name: str) -> NamedPipeline[Any]:
         if name in _CORE:
@@ -571,18 +574,17 @@ PIPELINES = _Pipelines()
 
 
 def kept_composites() -> tuple[str, ...]:
-    """The composites that `quantize` keeps whole by default, without `keep_composites` and targets: those of the
-    host."""
+    """Returns the composites that `quantize` keeps whole without `keep_composites` and targets: those of the host."""
     return find_target(HOST).keep
 
 
 def quantize_pipeline(
     settings: QuantizeSettings | QuantizeOptions, module: ModuleOp, **options: Any
 ) -> NamedPipeline[QuantizeOptions]:
-    """The pipeline `quantize` for `module` by `settings`, with the passes of the targets.
+    """Returns the pipeline `quantize` for `module` with `settings`, including the passes of the targets.
 
-    The targets are those that `settings` name, or else the module. `options` replace some of the options. Raises as
-    `QuantizeOptions.of`.
+    The targets are those that `settings` name, or else those of the module. `options` replace some of the options.
+    Raises as `QuantizeOptions.of`.
     """
     made = settings if isinstance(settings, QuantizeOptions) else QuantizeOptions.of(settings, module)
     targets = find_targets(made.device) if made.device else installed_targets(targets_of(module))
@@ -590,5 +592,5 @@ def quantize_pipeline(
 
 
 def quantize_lowering(module: ModuleOp) -> Pipeline:
-    """The passes by which `quantize` lowers `module` if no setting says otherwise."""
+    """Returns the passes with which `quantize` lowers `module` under the default settings."""
     return quantize_pipeline({}, module).passes("target", "lower")

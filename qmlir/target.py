@@ -1,8 +1,8 @@
-"""What a target is: a description for passes, the pipeline that lowers for it, and rows of what emits and runs.
+"""Targets: a description for passes, the pipeline that lowers to the target, and functions that emit and run.
 
-A package offers one as `Contribution.targets = {"npu": "package.module:TARGET"}`, as the tree does with its CPU target.
-Passes know its description only, which stands on the module (`qmlir.dialects.target.attributes`); `find_target` is for
-those who name a target: `quant-set-target`, the commands, the workflows.
+A package contributes one as `Contribution.targets = {"npu": "package.module:TARGET"}`, as qmlir does with its CPU
+target. Passes know only the description, which is stored on the module (`qmlir.dialects.target.attributes`);
+`find_target` is for code that looks up a target by name: `quant-set-target`, the commands, the workflows.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,12 +28,12 @@ HOST = "cpu"
 
 
 INTERPRETER = "interpreter"
-"""The target of what has no compiled form."""
+"""The target of operations that cannot be compiled."""
 
 
 @dataclass(frozen=True)
 class Running:
-    """How a program is to run, as far as a target knows about such things."""
+    """Options for running a program, as far as a target supports them."""
 
     threads: int = 1
     isa: str = "host"
@@ -43,26 +43,26 @@ class Running:
 
 
 Runnable = Callable[[Mapping[str, Any] | Sequence[Any]], Mapping[str, Array]]
-"""What runs a function: inputs by name or in order, outputs by name; quantized ones are arrays of stored integers."""
+"""Runs a function: inputs by name or in order, outputs by name; quantized values are arrays of stored integers."""
 
 
 class Execute(Protocol):
-    """Makes something to call of a module of the quantized level: what runs its function `function`.
+    """Creates a callable that runs the function `function` of a module at the quantized level.
 
-    It is called with the inputs by name or in order, and gives the outputs by name, in order. All of them are arrays as
-    the interpreter has them: a quantized tensor is the array of its stored integers.
+    The callable takes the inputs by name or in order, and returns the outputs by name, in order. All are arrays as in
+    the interpreter: a quantized tensor is the array of its stored integers.
     """
 
     def __call__(self, module: ModuleOp, function: str, running: Running) -> Runnable: ...
 
 
 Emit = Callable[[ModuleOp], "str | bytes"]
-"""Makes a text, or bytes, of a module that the target's pipeline has lowered."""
+"""Converts a module that the target's pipeline has lowered to text or bytes."""
 
 
 @dataclass(frozen=True)
 class Target(Description):
-    """A description, and what is code: how a module is lowered for the target, emitted and run.
+    """A description, with code that lowers a module for the target, emits it and runs it.
 
     ```python
     from qmlir.target import Accepted, Support, Target
@@ -92,42 +92,42 @@ class Target(Description):
     """One line for listings."""
 
     lowering: str = field(default="", kw_only=True)
-    """From the quantized level to what it emits: the name of a named pipeline, or pipeline text.
+    """The lowering from the quantized level to the input of `emit`: a named pipeline, or pipeline text.
 
-    `<name>` in it stands for a value that is given later, or for that of `defaults`.
+    `<name>` in it stands for a value that is given later, or for that in `defaults`.
     """
 
     defaults: Mapping[str, str] = field(default_factory=dict[str, str], hash=False, kw_only=True)
     """The default of each `<name>` in `lowering`."""
 
     stages: Mapping[str, str] = field(default_factory=dict[str, str], hash=False, kw_only=True)
-    """Points of the named pipelines, such as `quantize.decide.before`, to the text of passes that run there for it.
+    """Maps points of the named pipelines, such as `quantize.decide.before`, to passes that run there for this target.
 
     Those of `Contribution.stages` run for every target.
     """
 
     emit: str = field(default="", kw_only=True)
-    """The row of an `Emit`; empty for a target that emits nothing. It takes a module that `lowering` has lowered."""
+    """The row of an `Emit`, for a module lowered by `lowering`; empty for a target that emits nothing."""
 
     suffix: str = field(default=".txt", kw_only=True)
-    """The end of the name of a file that holds what it emits."""
+    """The suffix of a file with the emitted output."""
 
     execute: str = field(default="", kw_only=True)
-    """The row of an `Execute`; where it is empty, the interpreter runs the module as the pipeline has lowered it."""
+    """The row of an `Execute`; if it is empty, the interpreter runs the lowered module."""
 
     @property
     def description(self) -> Description:
-        """What stands on a module."""
+        """The description that is stored on a module."""
         return Description(**{each.name: getattr(self, each.name) for each in fields(Description)})
 
 
 def target_names() -> tuple[str, ...]:
-    """The names of all targets, of the tree and of packages."""
+    """Returns the names of all targets, of qmlir and of packages."""
     return tuple(sorted(registry.named("targets")))
 
 
 def find_target(name: str) -> Target:
-    """The target `name`. Raises `DiagnosticError` where there is none, or where it is none."""
+    """Returns the target `name`. Raises `DiagnosticError` if it is unknown or invalid."""
     known = registry.named("targets")
     if name not in known:
         raise text_error(unknown("target", name, sorted(known)))
@@ -145,13 +145,13 @@ def find_target(name: str) -> Target:
 
 
 def installed_targets(descriptions: Iterable[Description]) -> tuple[Target, ...]:
-    """The targets of a module, without those that no installed package offers."""
+    """Returns the targets of a module, without those that no installed package contributes."""
     known = target_names()
     return tuple(find_target(each.name) for each in descriptions if each.name in known)
 
 
 def function_of_target(target: Target, row: str) -> Callable[..., Any]:
-    """The function that a row of `target` names. Raises `DiagnosticError` where there is none."""
+    """Returns the function that a row of `target` names. Raises `DiagnosticError` if it cannot be loaded."""
     try:
         found = registry.load(row)
     except (ImportError, AttributeError) as error:
@@ -162,7 +162,7 @@ def function_of_target(target: Target, row: str) -> Callable[..., Any]:
 
 
 def find_targets(names: str | Iterable[str]) -> tuple[Target, ...]:
-    """The targets of a list, or of its text `npu,cpu`. Raises `DiagnosticError`, for a name that is there twice too."""
+    """Returns the targets of a list, or of a text such as `npu,cpu`. Raises `DiagnosticError`, also for duplicates."""
     listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     if twice := next((name for name in listed if listed.count(name) > 1), None):
         raise text_error(f"duplicate target '{twice}'")

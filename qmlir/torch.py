@@ -1,10 +1,10 @@
-"""A model in training as a module of PyTorch, for its optimizers, losses, loaders and checkpoints.
+"""A model in training as a PyTorch module, for its optimizers, losses, loaders and checkpoints.
 
     import qmlir.torch
 
     module = qmlir.torch.Module(qmlir.trainable(model, data))
 
-It needs torch: `pip install 'qmlir[torch]'`. Forward and backward are compiled programs on the CPU.
+Requires torch: `pip install 'qmlir[torch]'`. The forward and backward runs are compiled programs on the CPU.
 """
 
 from typing import TYPE_CHECKING

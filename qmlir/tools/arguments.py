@@ -1,6 +1,6 @@
-"""Arguments that several subcommands of `qmlir` share, with one name and one default, and the values that they name.
+"""Arguments shared by several subcommands of `qmlir`, each with one name and one default, and the values they denote.
 
-A metavar PATH, FILE or DIR marks an option that takes a path: shells complete it, and in the file of `--config` it is
+A metavar PATH, FILE or DIR marks an option that takes a path: shells complete it, and in a `--config` file it is
 relative to that file.
 """
 
@@ -36,13 +36,13 @@ from qmlir.tools.stdio import ArgumentParser, add_force
 from qmlir.workflows.loading import STRIP, load
 
 FORMS = ("qdq", "qoperator", "integer")
-"""How operations on quantized values are written as ONNX; known without importing ONNX, which takes a while."""
+"""The forms of quantized operations in ONNX, listed here as importing ONNX takes a while."""
 
 
 def add_model(
     parser: argparse.ArgumentParser, name: str = "model", *, help: str | None = None, nargs: str | None = None
 ) -> argparse.Action:
-    """A model as a positional argument, for `load_model`."""
+    """Adds a model as a positional argument, for `load_model`."""
     told = help or "ONNX model (.onnx), module (.mlir), folder written by qmlir quantize, or - for a module on stdin"
     return parser.add_argument(name, help=told, nargs=nargs, metavar=name.upper())
 
@@ -114,23 +114,23 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
         "help": "number of processes that run samples; the result is identical (default: 1)",
     },
 }  # fmt: skip
-"""Options of several commands, as `add_argument` takes them."""
+"""Options of several commands, as arguments of `add_argument`."""
 
 
 def add_options(parser: Any, *names: str, **changed: Any) -> None:
-    """Add shared options to a parser or to a group of it; `changed` overrides what the table says of them."""
+    """Adds shared options to a parser or a group of it; `changed` overrides their entries in the table."""
     for name in names:
         parser.add_argument(name, **{**_SHARED[name], **changed})
 
 
 def add_output(parser: argparse.ArgumentParser, help: str, required: bool = False, metavar: str = "PATH") -> None:
-    """`-o PATH`, `--output PATH`, and `--force`."""
+    """Adds `-o PATH`, `--output PATH`, and `--force`."""
     parser.add_argument("-o", "--output", required=required, metavar=metavar, help=help)
     add_force(parser.add_argument)
 
 
 _WITHOUT_TARGETS = {"keep_composites": lambda: ",".join(kept_composites())}
-"""Defaults in words that are known only with what is installed."""
+"""Defaults that depend on the installed packages, as text."""
 
 
 def _option_rows() -> Mapping[str, SettingRow]:
@@ -138,7 +138,7 @@ def _option_rows() -> Mapping[str, SettingRow]:
 
 
 def add_quantization(parser: argparse.ArgumentParser) -> None:
-    """The options of quantization, one for each setting of `qmlir.quantize`, for `quantization_settings`."""
+    """Adds the options of quantization, one for each setting of `qmlir.quantize`, for `quantization_settings`."""
     add = parser.add_argument_group("types").add_argument
     for name, row in _option_rows().items():
         option, default = f"--{name.replace('_', '-')}", row.default
@@ -160,7 +160,7 @@ def add_quantization(parser: argparse.ArgumentParser) -> None:
 
 
 def _setting_hint(name: str, value: str | None) -> str:
-    """What to write in place of an option of another tool, which had this value."""
+    """Suggests what to write instead of another tool's option with this value."""
 
     def written(of: str, example: str) -> str:
         return f"--{of.replace('_', '-')} {meant(setting_rows()[of].field, value, example)}"
@@ -169,7 +169,7 @@ def _setting_hint(name: str, value: str | None) -> str:
 
 
 def quantization_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options of `add_quantization` as keyword arguments of `qmlir.quantize`."""
+    """Returns the options of `add_quantization` as keyword arguments of `qmlir.quantize`."""
     given = {name: getattr(arguments, name, None) for name in setting_rows()}
     said = {name: value for name, value in given.items() if value is not None and value is not False and value != []}
     return {**said, "processes": arguments.processes}
@@ -180,7 +180,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:
-    """The options of ONNX export, for `export_settings`."""
+    """Adds the options of ONNX export, for `export_settings`."""
     add = parser.add_argument_group("ONNX export").add_argument
     add("--format", default=FORMS[0], choices=FORMS, help="representation of quantized operations (default: qdq)")
     add("--opset", type=int, metavar="N", help="operator set, 21 or newer (default: the oldest that suffices)")
@@ -198,7 +198,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 
 
 def export_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options of `add_export` as keyword arguments of `qmlir.export_onnx`."""
+    """Returns the options of `add_export` as keyword arguments of `qmlir.export_onnx`."""
     settings = {name: getattr(arguments, name) for name in ("format", "opset", "exact", "functions", "signed")}
     return {**settings, "external_data": arguments.external_data or None}
 
@@ -210,7 +210,7 @@ _ENDS = ("cut_inputs", "cut_outputs")
 
 
 def import_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options of `IMPORT`, and `--keep-casts` where the command has it, as keyword arguments of `load_model`."""
+    """Returns the options of `IMPORT`, and `--keep-casts` if the command has it, as arguments of `load_model`."""
     return {
         "shapes": arguments.shape,
         "keep_casts": getattr(arguments, "keep_casts", False),
@@ -221,13 +221,15 @@ def import_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def cuts_in(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What `--cut-inputs` and `--cut-outputs` name, as keyword arguments of `qmlir.load`."""
+    """Returns the tensors of `--cut-inputs` and `--cut-outputs` as keyword arguments of `qmlir.load`."""
     return {end: [name for text in getattr(arguments, end) for name in _names(text)] or None for end in _ENDS}
 
 
 def model_or_path(model: str, session: Session, arguments: argparse.Namespace) -> ModuleOp | str:
-    """A model for what takes paths: a module where it comes from stdin, or is cut by `--cut-inputs` and
-    `--cut-outputs`."""
+    """Returns a model for functions that accept paths.
+
+    It is a module if it comes from stdin, or is cut by `--cut-inputs` and `--cut-outputs`.
+    """
     cuts = cuts_in(arguments)
     return load_model(model, session, **cuts) if model == "-" or any(cuts.values()) else model
 
@@ -244,9 +246,9 @@ def load_model(
     fallback: bool = True,
     strip_training: bool = False,
 ) -> ModuleOp:
-    """The verified module of a model as the command line names it: a file, `-`, or a folder of `qmlir quantize`.
+    """Returns the verified module of a model on the command line: a file, `-`, or a folder of `qmlir quantize`.
 
-    `shapes` are the words of `--shape`, for the inputs of `function`; `keep_casts`, `cut_inputs`, `cut_outputs`,
+    `shapes` are the values of `--shape`, for the inputs of `function`; `keep_casts`, `cut_inputs`, `cut_outputs`,
     `fallback` and `strip_training` are those of `qmlir.load`. Raises `DiagnosticError`.
     """
     sizes = parse_shapes(shapes)
@@ -275,15 +277,15 @@ def load_model(
 
 
 def data_in(arguments: argparse.Namespace, name: str = "data") -> Any:
-    """The data that the option `name` names, with the function of `--preprocess`; `None` where it is not given."""
+    """Returns the data of the option `name`, combined with `--preprocess`; `None` if it is not given."""
     path = getattr(arguments, name)
     return path if path is None or arguments.preprocess is None else Preprocessed(path, arguments.preprocess)
 
 
 def labels_beside_data(arguments: argparse.Namespace) -> AbstractContextManager[None]:
-    """Add a hint to the warning about an array of `--data` that is no input and is left out: it may hold the labels.
+    """Adds a hint to the warning about an array of `--data` that is not an input: it may hold the labels.
 
-    For commands that have `--data` and `--labels`.
+    For commands with `--data` and `--labels`.
     """
 
     def hinted(diagnostic: Diagnostic) -> Diagnostic:
@@ -302,7 +304,7 @@ def labels_beside_data(arguments: argparse.Namespace) -> AbstractContextManager[
 
 
 def value_of(arguments: argparse.Namespace, option: str) -> Any:
-    """What was given for an option, `--max-code`."""
+    """Returns the value of an option given as text, such as `--max-code`."""
     return getattr(arguments, option.lstrip("-").replace("-", "_"))
 
 
@@ -310,7 +312,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def parse_bytes(text: str) -> int:
-    """A number of bytes: `65536`, `256K`, `4M`, in units of 1024. Raises `ArgumentTypeError`."""
+    """Parses a number of bytes: `65536`, `256K`, `4M`, in units of 1024. Raises `ArgumentTypeError`."""
     found = re.fullmatch(r"(\d+)([KMG]?)(?:iB)?", text.strip(), re.IGNORECASE)
     if found is None:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of bytes (examples: 65536, 256K, 4M)")

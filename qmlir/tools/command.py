@@ -1,6 +1,6 @@
-"""What every command line tool does alike: arguments, streams, one-line errors, exit codes.
+"""Common behavior of the command line tools: arguments, streams, one-line errors, exit codes.
 
-0: done; 1: something is wrong with the input; 2: wrong usage; 130: interrupted.
+Exit codes: 0, done; 1, an error in the input; 2, wrong usage; 130, interrupted.
 """
 
 import argparse
@@ -21,15 +21,15 @@ from qmlir.tools.stdio import Main, Streams, UsageError, main_with, parse_argume
 from qmlir.tools.stdio import console as console
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-"""A full disk, a quota or a limit of file sizes: any write may meet them, and none is a fault of the tool."""
+"""A full disk, a quota or a limit of file sizes: any write may fail with these, through no fault of the tool."""
 
 _NO_PATH = {errno.ENAMETOOLONG, errno.EACCES, errno.ELOOP}
-"""What looking for a path may meet: a name that is too long, a folder that may not be entered, a circle of links."""
+"""Errors of looking up a path: a name that is too long, a folder without permission, a cycle of links."""
 
 
 @contextmanager
 def _warnings_told(say: Callable[[Diagnostic], None]) -> Generator[None]:
-    """Inside the `with` block a warning of Python is one line of the tool's, without the source line that raised it."""
+    """Inside the `with` block, reports a Python warning as one line, without the source line that raised it."""
 
     def told(message: Warning | str, *place: object, **where: object) -> None:
         say(Diagnostic(Severity.WARNING, str(message)))
@@ -40,7 +40,7 @@ def _warnings_told(say: Callable[[Diagnostic], None]) -> Generator[None]:
 
 
 def guarded(streams: Streams, body: Callable[[], int], show: Callable[[Diagnostic], str] = render) -> int:
-    """The exit code of `body`; its diagnostics, and the error that ends it, go to standard error as `show` has them."""
+    """Runs `body`, and returns its exit code; its diagnostics, and a final error, are formatted by `show` on stderr."""
 
     def say(diagnostic: Diagnostic) -> None:
         streams.stderr.write(show(diagnostic))
@@ -56,7 +56,7 @@ def guarded(streams: Streams, body: Callable[[], int], show: Callable[[Diagnosti
                 say(each)
         except PackageError as error:
             say(Diagnostic(Severity.ERROR, str(error)))
-        except DiagnosticException as error:  # of xDSL: the lines after the first are the IR
+        except DiagnosticException as error:  # raised by xDSL: the lines after the first are the IR
             say(Diagnostic(Severity.ERROR, str(error).splitlines()[0]))
         except MemoryError as error:
             say(Diagnostic(Severity.ERROR, out_of_memory(error)))
@@ -74,7 +74,7 @@ def guarded(streams: Streams, body: Callable[[], int], show: Callable[[Diagnosti
 def main_of(
     build_parser: Callable[[], argparse.ArgumentParser], body: Callable[[argparse.Namespace, Streams], int]
 ) -> Main:
-    """The `main` of a tool whose arguments `build_parser` reads and whose work `body` does."""
+    """Returns the `main` of a tool that parses its arguments with `build_parser` and runs `body`."""
 
     def run(argv: Sequence[str] | None, streams: Streams) -> int:
         arguments = parse_arguments(build_parser(), argv, streams)

@@ -1,8 +1,8 @@
-"""The frame of a subcommand of `qmlir`: its command line, its configuration, and its output.
+"""The framework of the subcommands of `qmlir`: command line, configuration and output.
 
-A file in `qmlir/tools/commands/` gives a `Command`; the frame adds the options that every command has, reads
-the file of `--config`, and calls `run` with the arguments and a `Session`. What a command finds out goes through
-`Session.emit`, as text or, with `--json`, as JSON.
+A file in `qmlir/tools/commands/` defines a `Command`. The framework adds the common options, reads the file of
+`--config`, and calls `run` with the arguments and a `Session`. A command prints its result with `Session.emit`, as text
+or, with `--json`, as JSON.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from qmlir.tools.subcommands import Subcommand
 
 @dataclass(frozen=True)
 class Session(Streams):
-    """The streams of a command, how much it prints, and all subcommands that there are."""
+    """The streams of a command, its verbosity, and all available subcommands."""
 
     quiet: bool = False
     verbose: bool = False
@@ -35,30 +35,30 @@ class Session(Streams):
 
     @property
     def progress(self) -> IO[str] | None:
-        """What functions of the library take as `progress`."""
+        """The `progress` argument for library functions."""
         return None if self.quiet else self.stderr
 
     def say(self, text: str) -> None:
-        """A line on standard error, unless the session is quiet."""
+        """Prints a line on standard error, unless the session is quiet."""
         if not self.quiet:
             self.stderr.write(f"{printable(text, LINES)}\n")
 
     def detail(self, text: str) -> None:
-        """A line that is printed with `--verbose` only."""
+        """Prints a line on standard error if `--verbose` is given."""
         if self.verbose and not self.quiet:
             self.stderr.write(f"{printable(text, LINES)}\n")
 
     def emit(self, value: Any, text: Callable[[], str], *, is_styled: bool = False) -> None:
-        """The result of a command: `text()`, or with `--json` the JSON of `value`, as `plain` says.
+        """Prints the result of a command: `text()`, or with `--json` the JSON of `value`, as `plain` converts it.
 
-        What does not print is escaped, unless the text `is_styled` by sequences of its own.
+        Unprintable characters are escaped, unless the text `is_styled` with escape sequences.
         """
         written = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) if self.json else text()
         if self.json or not is_styled:
             written = printable(written, LINES)
         try:
             self.stdout.write(written if written.endswith("\n") or not written else f"{written}\n")
-        except BrokenPipeError:  # the reader has gone, which is no matter of the command's
+        except BrokenPipeError:  # the reader is gone, which is not the command's concern
             raise
         except OSError as error:
             raise text_error(f"cannot write to standard output: {error.strerror}") from error
@@ -66,10 +66,10 @@ class Session(Streams):
 
 @dataclass(frozen=True)
 class Command:
-    """A subcommand: the arguments that it takes, and what it does with them.
+    """A subcommand: its arguments, and the function that runs it.
 
-    `run` returns the exit code: 0, or 1 where an expectation or a bound fails. What is wrong with a model or with data
-    it raises as `DiagnosticError`, what is wrong with the command line as `UsageError`.
+    `run` returns the exit code: 0, or 1 if an expectation or a bound fails. It raises `DiagnosticError` for errors in a
+    model or data, and `UsageError` for errors in the command line.
     """
 
     add_arguments: Callable[[argparse.ArgumentParser], None]
@@ -94,16 +94,16 @@ _GROUPS = {
     "ONNX export": (),
     "advanced": ("--cluster", "--resume", "--processes", "--state", "--passes", "--function", "--batch-size"),
 }  # fmt: skip
-"""The groups of options in the help; other options of a command stand in front of them."""
+"""The groups of options in the help; other options of a command precede them."""
 
 
 def command_of(row: Subcommand) -> Command:
-    """The `Command` of a row, whose file is imported. Raises `PackageError` if it does not load."""
+    """Returns the `Command` of a row, importing its file. Raises `PackageError` if it cannot be loaded."""
     return row.command.load(Command)
 
 
 def fill_parser(parser: ArgumentParser, row: Subcommand) -> None:
-    """Add the arguments of a subcommand, and the options that all subcommands have."""
+    """Adds the arguments of a subcommand, and the common options."""
     command = command_of(row)
     parser.description = f"{row.summary[:1].upper()}{row.summary[1:]}."
     lines = "".join(f"  qmlir {each}\n" for each in command.examples)
@@ -123,21 +123,21 @@ def fill_parser(parser: ArgumentParser, row: Subcommand) -> None:
 
 
 def build_parser(row: Subcommand) -> ArgumentParser:
-    """The command line of a subcommand."""
+    """Returns the parser of a subcommand."""
     parser = ArgumentParser(prog=f"qmlir {row.name}", allow_abbrev=False)
     fill_parser(parser, row)
     return parser
 
 
 def _shown(diagnostic: Diagnostic, *, verbose: bool) -> str:
-    """A diagnostic for a user: one line, no remarks, and no IR unless `verbose` is set."""
+    """Formats a diagnostic for a user: one line, no remarks, and no IR unless `verbose` is set."""
     if verbose:
         return render(diagnostic)
     return "" if diagnostic.severity is Severity.REMARK else render(replace(diagnostic.for_caller(), op=None))
 
 
 def run_command(row: Subcommand, argv: Sequence[str], streams: Streams, rows: Sequence[Subcommand]) -> int:
-    """Run a subcommand, one of `rows`, on the words after its name; the exit code."""
+    """Runs a subcommand, one of `rows`, with the arguments after its name; returns the exit code."""
     arguments = argparse.Namespace(verbose=False)
 
     def run() -> int:

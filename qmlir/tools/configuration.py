@@ -7,11 +7,11 @@
     data = "samples.npz"
     weight-scheme = "symmetric"
 
-A table has the name of a subcommand, its keys are the long names of options. What stands on the command line goes
-before the table of the command, and that before `[common]`, which holds options that several commands share. A path is
-relative to the file that it stands in.
+A table has the name of a subcommand; its keys are the long names of options. The command line takes precedence over the
+table of the command, and that over `[common]`, which holds options shared by several commands. A path is relative to
+the file that contains it.
 
-The file is the one that `--config` names; no file is read because of where it lies.
+Only the file named by `--config` is read; there are no default locations.
 """
 
 import argparse
@@ -32,14 +32,14 @@ from qmlir.tools.stdio import ArgumentParser, UsageError
 
 COMMON = "common"
 SHARED = ("data", "isa", "json", "processes", "quiet", "shape", "threads", "verbose")
-"""What `[common]` may hold: it counts in each command that has such an option."""
+"""The keys that `[common]` may hold; each applies to the commands with such an option."""
 
 DIR = "DIR"
 PATHS = ("PATH", "FILE", DIR, "[NAME=]FILE")
 """The metavars of options that take a path."""
 
 WRITTEN = ("output", "checkpoint", "resume")
-"""The arguments of commands that name what they write."""
+"""The arguments that name outputs."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -48,11 +48,11 @@ _NOT_HERE = ("help", "config", "write_config", "load_plugin", "preprocess", "clu
 which may name files to write, and those that lift a limit."""
 
 Parse = Callable[[ArgumentParser], argparse.Namespace | int]
-"""Reads the command line with a parser: the arguments, or the exit code where that is all."""
+"""Parses the command line with a parser; returns the arguments, or an exit code if there is nothing to run."""
 
 
 def options_of(parser: ArgumentParser) -> dict[str, argparse.Action]:
-    """The options that a configuration may set, by their long names."""
+    """Returns the options that a configuration may set, by their long names."""
     found: dict[str, argparse.Action] = {}
     for action in parser.actions:
         long = [name for name in action.option_strings if name.startswith("--")]
@@ -62,24 +62,24 @@ def options_of(parser: ArgumentParser) -> dict[str, argparse.Action]:
 
 
 def _path_in(metavar: str, text: str) -> tuple[str, str, str]:
-    """The prefix `NAME=` of a path, where the metavar allows one, and the path: `(name, "=", path)`."""
+    """Splits `NAME=path` into `(name, "=", path)` if the metavar allows a name."""
     return text.rpartition("=") if metavar.startswith("[NAME=]") else ("", "", text)
 
 
 @dataclass(frozen=True)
 class SettingPlace:
-    """Where a setting stands, for messages and for paths."""
+    """The location of a setting, for messages and relative paths."""
 
     file: Path
     table: str
     key: str
 
     def wrong(self, message: str) -> DiagnosticError:
-        """The error about this setting."""
+        """Returns an error about this setting."""
         return text_error(f"'{self.file}': {self.key} in [{self.table}] {message}")
 
     def check_key(self, accepted: Iterable[str]) -> None:
-        """Raise `DiagnosticError` where the file may not hold this setting."""
+        """Raises `DiagnosticError` if the file may not hold this setting."""
         if self.key not in accepted:
             now = renamed(self.key, set(accepted), self.table, lambda name: name.replace("_", "-"))
             near = f": {now}" if now else nearest_name(self.key, accepted)
@@ -87,16 +87,16 @@ class SettingPlace:
             raise text_error(f"'{self.file}': {where} (available: {_listed(accepted)})")
 
     def path(self, action: argparse.Action, text: str) -> str:
-        """The path that `text` stands for, seen from where the tool runs. Raises `DiagnosticError`."""
+        """Resolves the path `text` relative to the file of the setting. Raises `DiagnosticError`."""
         name, equals, path = _path_in(str(action.metavar), text)
         found = self.file.parent / path
-        if found.is_fifo():  # nobody may ever write into it
+        if found.is_fifo():  # opening it could block forever
             raise self.wrong(f"must name a file, but '{found}' is a pipe")
         return f"{name}{equals}{found}"
 
 
 def _read(path: Path, commands: Iterable[str]) -> Mapping[str, Mapping[str, Any]]:
-    """The tables of the file. Raises `DiagnosticError`."""
+    """Returns the tables of the file. Raises `DiagnosticError`."""
     try:
         text = read_given(path).decode()
     except OSError as error:
@@ -119,7 +119,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _single(action: argparse.Action, value: Any, place: SettingPlace) -> Any:
-    """One value as the command line would give it."""
+    """Converts one value as the command line would."""
     wanted: Any = action.type
     if wanted in (int, float):
         number = isinstance(value, int if wanted is int else int | float) and not isinstance(value, bool)
@@ -162,7 +162,7 @@ def _value(action: argparse.Action, value: Any, place: SettingPlace) -> Any:
 def _settings(
     tables: Mapping[str, Mapping[str, Any]], path: Path, command: str, parser: ArgumentParser
 ) -> dict[str, Any]:
-    """What the file sets for a command, by the names of arguments. Raises `DiagnosticError`."""
+    """Returns the settings of the file for a command, by argument names. Raises `DiagnosticError`."""
     options = options_of(parser)
     found: dict[str, Any] = {}
     for table, accepted in ((COMMON, SHARED), (command, tuple(options))):
@@ -176,7 +176,7 @@ def _settings(
 
 
 def _relax(parser: ArgumentParser, *, forget_defaults: bool) -> None:
-    """Let the command line leave out what it must hold, and leave out what it does not hold."""
+    """Makes all options optional, and with `forget_defaults` omits options that are not given."""
     for action in parser.actions:
         if action.option_strings:
             action.required = False
@@ -187,7 +187,7 @@ def _relax(parser: ArgumentParser, *, forget_defaults: bool) -> None:
 
 
 def _apply(parser: ArgumentParser, settings: Mapping[str, Any], given: Iterable[str], path: Path) -> None:
-    """Make `settings` the defaults of a parser, but for what the command line gives itself or excludes."""
+    """Makes `settings` the defaults of a parser, except those that the command line sets or excludes."""
     left = {name: value for name, value in settings.items() if name not in set(given)}
     for group, actions in parser.exclusive:
         names = [action.dest for action in actions]
@@ -205,7 +205,7 @@ def _apply(parser: ArgumentParser, settings: Mapping[str, Any], given: Iterable[
 
 
 def _check_output(settings: Mapping[str, Any], given: Mapping[str, Any], path: Path) -> None:
-    """Raise `DiagnosticError` if the file at `path` names an output that would replace another file."""
+    """Raises `DiagnosticError` if the file at `path` names an output that would replace another file."""
     output = settings.get("output")
     if output is None or "output" in given or given.get("force") or not os.path.lexists(output):
         return
@@ -216,9 +216,9 @@ def _check_output(settings: Mapping[str, Any], given: Mapping[str, Any], path: P
 
 
 def note_paths(parser: ArgumentParser, arguments: argparse.Namespace) -> None:
-    """Note the files that a command line names: its outputs, and all others as inputs.
+    """Notes the files that a command line names: its outputs, and all others as inputs.
 
-    Raises `DiagnosticError` if an output is an input or lies in a folder of samples.
+    Raises `DiagnosticError` if an output is also an input, or lies in a folder of samples.
     """
     outputs: list[str] = []
     for action in parser.actions:
@@ -244,10 +244,10 @@ def configured(
     parse: Parse,
     tell: Callable[[str], object] = str,
 ) -> argparse.Namespace | int:
-    """The arguments of a command, from the command line and from the file that `--config` names, or an exit code.
+    """Returns the arguments of a command, from the command line and the file of `--config`, or an exit code.
 
-    `build` makes the parser of the command, `commands` are the names of all. `tell` is called with a line that names
-    the file, unless the options ask for quiet. Raises `DiagnosticError` for unknown keys and values in the file, and
+    `build` makes the parser of the command; `commands` holds the names of all. `tell` is called with a line that names
+    the file, unless the session is quiet. Raises `DiagnosticError` for unknown keys and values in the file, and
     `UsageError` for `--write-config` without `--config`.
     """
     first = build()
@@ -276,7 +276,7 @@ def configured(
 
 
 def _relative(action: argparse.Action, text: str, folder: Path) -> str:
-    """A path as it has to be written into a file in `folder`; what is not a path stays as it is."""
+    """Returns a path as written into a file in `folder`; other values are unchanged."""
     if action.metavar not in PATHS:
         return text
     name, equals, path = _path_in(action.metavar, text)
@@ -302,9 +302,9 @@ def _lines(parser: ArgumentParser, arguments: argparse.Namespace, folder: Path) 
 
 
 def write_configuration(parser: ArgumentParser, command: str, arguments: argparse.Namespace) -> Path:
-    """Write what `arguments` say, complete and with comments, into the file that `--config` names; the path.
+    """Writes all options, with comments, to the file of `--config`, and returns its path.
 
-    Raises `UsageError` where the file exists: it is not replaced.
+    Raises `UsageError` if the file exists.
     """
     path = Path(arguments.config)
     if os.path.lexists(path):

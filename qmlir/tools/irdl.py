@@ -1,4 +1,4 @@
-"""Dialects from IRDL files: operations and types that are defined as text."""
+"""Loading of dialects from IRDL files, which define operations and types as text."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from qmlir.text.parsing import load_module
 
 
 def load_irdl(environment: Environment, path: Path) -> None:
-    """Add the dialects that an IRDL file defines. Raises `DiagnosticError` where it defines none."""
+    """Adds the dialects that an IRDL file defines. Raises `DiagnosticError` if it defines none."""
     module = load_module(environment.new_context(), path)
     dialects = [make_dialect(op) for op in module.walk() if isinstance(op, DialectOp)]
     if not dialects:

@@ -1,4 +1,4 @@
-"""What `qmlir-opt` lists: passes, dialects, pipelines, and packages with all that they add."""
+"""The listings of `qmlir-opt`: passes, dialects, pipelines, and packages with their contributions."""
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 
 
 def _loaded(load: Callable[[], _T]) -> _T | None:
-    """What `load` gives, `None` with a warning where it fails: other rows are listed all the same."""
+    """Returns the result of `load`, or `None` with a warning if it fails, so that the listing continues."""
     try:
         return load()
     except DiagnosticError as error:
@@ -26,7 +26,7 @@ def _loaded(load: Callable[[], _T]) -> _T | None:
 
 
 def passes_text(environment: Environment) -> str:
-    """Every pass: name, what it does, its options with types and defaults."""
+    """Lists the passes: name, documentation, and options with types and defaults."""
     lines: list[str] = []
     for name, factory in sorted(environment.passes.items()):
         owner = environment.owners[f"pass '{name}'"]
@@ -43,7 +43,7 @@ def passes_text(environment: Environment) -> str:
 
 
 def dialects_text(environment: Environment) -> str:
-    """Every dialect: name and the package that brings it."""
+    """Lists the dialects, each with the package that provides it."""
     lines: list[str] = []
     for name in sorted(environment.dialects):
         owner = environment.owners[f"dialect '{name}'"]
@@ -52,7 +52,7 @@ def dialects_text(environment: Environment) -> str:
 
 
 def contents(package: registry.Package, environment: Environment) -> Mapping[str, Sequence[str]]:
-    """What a package adds, by kind."""
+    """Returns the names that a package contributes, by kind."""
     found: dict[str, Sequence[str]] = {}
     for kind, known, plural in (("dialect", environment.dialects, "dialects"), ("pass", environment.passes, "passes")):
         names = [name for name in known if environment.owners[f"{kind} '{name}'"] == package.title]
@@ -65,7 +65,7 @@ def contents(package: registry.Package, environment: Environment) -> Mapping[str
 
 
 def packages_text(environment: Environment) -> str:
-    """Every package beside xDSL and this one: what it adds, and what of it is left out."""
+    """Lists the packages other than xDSL and qmlir, with their contributions and faults."""
     lines: list[str] = []
     for package in registry.outside():
         lines.append(package.title)
@@ -81,7 +81,7 @@ def _insertions(points: Iterable[str]) -> Iterator[str]:
 
 
 def pipelines_text() -> str:
-    """Every pipeline: its stages with their passes, and what packages insert at which point."""
+    """Lists the pipelines: their stages with passes, and the passes that packages insert at each point."""
     lines: list[str] = []
     for pipeline in PIPELINES.values():
         lines.append(f"{pipeline.name}: {pipeline.summary}")
@@ -95,7 +95,7 @@ def pipelines_text() -> str:
 
 
 def targets_text() -> str:
-    """Every target: what it says of itself, and who brings it."""
+    """Lists the targets, each with its description and the package that provides it."""
     lines: list[str] = []
     for name, entry in sorted(registry.named("targets").items()):
         lines.append(f"{name}  [{entry.package.title}]")
@@ -123,4 +123,4 @@ LISTINGS: Mapping[str, Callable[[Environment], str]] = {
     "pipelines": lambda _: pipelines_text(),
     "packages": packages_text,
 }
-"""What can be listed."""
+"""The available listings, by name."""

@@ -1,4 +1,4 @@
-"""Models on the command line: the float model of a folder, and sizes that the command line leaves open."""
+"""Models on the command line: the float model of a folder, and defaults for dynamic dimensions."""
 
 import argparse
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from qmlir.tools.stdio import UsageError
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load
 
-# Sizes that the command line leaves open: a batch is one sample, where what a command tells needs known sizes.
+# Dynamic dimensions that the command line does not fix: the batch size becomes 1 if a command needs static shapes.
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -29,7 +29,7 @@ _BATCH_NAMES = ("n", "b", "bs", "batch", "batch_size", "batchsize")
 
 
 def has_open_batch_only(function: FuncOp) -> bool:
-    """True if all dynamic dimensions are batches by their names, so that one sample is a sound choice."""
+    """Returns true if all dynamic dimensions are named like batches, so that one sample is a sound choice."""
     return all(
         size != DYNAMIC_INDEX or name.lower() in _BATCH_NAMES
         for port in inputs_of(function)
@@ -39,7 +39,7 @@ def has_open_batch_only(function: FuncOp) -> bool:
 
 
 def _named_sizes(function: FuncOp, shapes: Shapes) -> dict[str, int]:
-    """The sizes that `shapes` gives under a name, which are those of other inputs too."""
+    """Returns the sizes that `shapes` gives to named dimensions, which apply to other inputs as well."""
     return {
         dim: size
         for port in inputs_of(function)
@@ -49,9 +49,9 @@ def _named_sizes(function: FuncOp, shapes: Shapes) -> dict[str, int]:
 
 
 def with_one_sample(function: FuncOp, shapes: Shapes) -> dict[str, tuple[int, ...]]:
-    """`shapes`, and those of the other inputs that are open: a size has that of its name in `shapes`, a batch is 1.
+    """Returns `shapes`, completed for the other dynamic inputs: named sizes are taken from `shapes`, a batch is 1.
 
-    Raises `DiagnosticError` for an input that the function does not have, and for one whose other sizes are open.
+    Raises `DiagnosticError` for an input that the function does not have, or one with other dynamic dimensions.
     """
     check_known_inputs(function, shapes)
     found, named = dict(shapes), _named_sizes(function, shapes)
@@ -75,11 +75,11 @@ def with_one_sample(function: FuncOp, shapes: Shapes) -> dict[str, tuple[int, ..
 
 
 def shapes_text(shapes: Shapes) -> str:
-    """`--shape image=1x3x224x224`, for each shape, as the command line takes them."""
+    """Formats shapes as options: `--shape image=1x3x224x224`."""
     return " ".join(f"--shape {name}={shape_text(shape)}" for name, shape in shapes.items())
 
 
-# The float model that a command quantizes in its own way: a model, or that of a folder of `qmlir quantize`.
+# The float model that `search` or `finetune` quantizes itself: a model, or that of a folder of `qmlir quantize`.
 
 
 @dataclass(frozen=True)
@@ -95,10 +95,10 @@ class FloatModel:
 def float_model(
     arguments: argparse.Namespace, session: Session, command: str, *, uses_profile: bool = True
 ) -> FloatModel:
-    """The model that the arguments name, with the profile and the recipe of its folder.
+    """Returns the model that the arguments name, with the profile and the recipe of its folder.
 
-    The profile of a folder holds if the arguments give none, and the command `uses_profile`. Raises `UsageError` for
-    options that the recipe of a folder decides, and `DiagnosticError`.
+    The profile of a folder applies if the arguments name none and the command `uses_profile`. Raises `UsageError` for
+    options that the recipe of the folder decides, and `DiagnosticError`.
     """
     settings = quantization_settings(arguments)
     given = Profile.load(arguments.profile) if arguments.profile else None
@@ -112,7 +112,7 @@ def float_model(
     folder = QuantizedFolder.open(arguments.model)
     if given is None and uses_profile:
         given = Profile.load(folder.profile)
-    # The recipe of the folder says all that was asked for but what stays whole.
+    # The recipe of the folder contains all settings except targets and kept composites.
     others = {name: value for name, value in settings.items() if not isinstance(value, str)}
     known = {**others, "granularity": "", **folder.settings_beside_recipe(), "recipe": str(folder.recipe)}
     return FloatModel(load(folder.float_module), given, known, folder.stem)

@@ -1,7 +1,7 @@
-"""The options of `qmlir-opt`, and which of them exclude each other.
+"""The options of `qmlir-opt`, and their mutual exclusions.
 
-Options of upstream's `mlir-opt` work as they do there. They are accepted in upstream's spelling as well: with a
-`--mlir-` prefix, or with one dash.
+Options of upstream's `mlir-opt` work as they do there. They are also accepted in upstream's spelling: with a `--mlir-`
+prefix, or with one dash.
 """
 
 import argparse
@@ -16,12 +16,12 @@ from qmlir.tools.stdio import ArgumentParser, add_force
 
 
 def _as_upstream(name: str) -> tuple[str, str]:
-    """Our spelling of an option and upstream's."""
+    """Returns the spelling of an option here, and that of upstream."""
     return f"--{name}", f"--mlir-{name}"
 
 
 def build_argument_parser() -> ArgumentParser:
-    """The options of `qmlir-opt`, by what they are for."""
+    """Returns the parser of `qmlir-opt`, with options grouped by purpose."""
     parser = ArgumentParser(
         prog="qmlir-opt",
         usage="qmlir-opt [options] [input]",
@@ -95,7 +95,7 @@ def _add_writing(parser: ArgumentParser) -> None:
 
 
 def _verify_mode(text: str) -> str:
-    """`true`, `false` or `exec`; upstream's tools also accept 1 and 0."""
+    """Returns `true`, `false` or `exec`; accepts 1 and 0 as upstream's tools do."""
     return {"1": "true", "0": "false"}.get(text, text)
 
 
@@ -172,10 +172,10 @@ def _add_watching(parser: ArgumentParser) -> None:
 
 
 def parse_arguments(parser: ArgumentParser, argv: Sequence[str] | None) -> argparse.Namespace:
-    """The options that `argv` gives. Raises `UsageError`, with the nearest name for an unknown option."""
+    """Parses `argv`. Raises `UsageError`, with the nearest name for an unknown option."""
     options = [option for action in parser.actions for option in action.option_strings]
     given = sys.argv[1:] if argv is None else argv
-    # Upstream's tools take one dash for two.
+    # Upstream's tools accept one dash instead of two.
     args, unknown = parser.parse_known_args(
         [f"-{text}" if f"-{text.partition('=')[0]}" in options else text for text in given]
     )
@@ -200,7 +200,7 @@ def parse_arguments(parser: ArgumentParser, argv: Sequence[str] | None) -> argpa
     if args.exec_draws is not None and args.exec_draws < 1:
         parser.error(f"--exec-draws must be at least 1, but got {args.exec_draws}")
     for moment in ("print_ir_before", "print_ir_after"):
-        # Several names may stand in one value, as in upstream's tools.
+        # One value may hold several names, as in upstream's tools.
         setattr(args, moment, [name for value in getattr(args, moment) for name in value.split(",")])
     if not args.print_ir_after and (
         args.print_ir_after_change

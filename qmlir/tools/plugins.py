@@ -1,6 +1,6 @@
-"""`--load-plugin` and `--limit`, in every tool that reads modules or runs passes.
+"""The options `--load-plugin` and `--limit` of every tool that reads modules or runs passes.
 
-Budgets are those of `qmlir.ir.limits`, raised or lowered. `add` is the `add_argument` of a parser or of a group.
+Limits are those of `qmlir.ir.limits`. `add` is the `add_argument` of a parser or of a group.
 """
 
 import argparse
@@ -21,7 +21,7 @@ def _row(text: str) -> tuple[str, int]:
 
 
 def add_budgets(add: Callable[..., Any]) -> None:
-    """`--limit NAME=N`."""
+    """Adds the option `--limit NAME=N`."""
     numbers = ", ".join(f"{name}={each.default}" for name, each in BUDGETS.items())
     add(
         "--limit", action="append", default=[], type=_row, metavar="NAME=N",
@@ -30,7 +30,7 @@ def add_budgets(add: Callable[..., Any]) -> None:
 
 
 def add_plugins(add: Callable[..., Any]) -> None:
-    """`--load-plugin PLUGIN`."""
+    """Adds the option `--load-plugin PLUGIN`."""
     add(
         "--load-plugin", action="append", default=[], metavar="PLUGIN",
         help="load a dialect, pass, Contribution or Universe: module:object, or a module or file.py that defines "
@@ -39,7 +39,7 @@ def add_plugins(add: Callable[..., Any]) -> None:
 
 
 def plugins_in(argv: Sequence[str]) -> list[str]:
-    """What a command line says of plug-ins: they are loaded first, since they may add choices of other options."""
+    """Returns the plug-ins on a command line, which are loaded first, as they may add choices to other options."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     add_plugins(parser.add_argument)
     try:

@@ -1,7 +1,7 @@
 """`qmlir-opt`: reads a module, runs passes on it, and writes it; the tool of compiler developers.
 
-IR goes to standard output (or `-o`), everything else to standard error. Exit codes: 0, done; 1, something is wrong
-with the input, a pass failed, or diagnostics are not as expected; 2, wrong usage.
+IR goes to standard output (or `-o`), everything else to standard error. Exit codes: 0, done; 1, an error in the input,
+a failed pass, or unexpected diagnostics; 2, wrong usage.
 """
 
 import argparse
@@ -76,7 +76,7 @@ class _Driver:
 
     def __post_init__(self) -> None:
         args = self.args
-        # One of each for the whole run, whose numbers go on from part to part of a split file.
+        # One of each for the whole run: their numbering continues over the parts of a split file.
         limit = args.opt_bisect_limit
         self.bisection = None if limit is None else Bisection(self.streams.stderr, limit)
         self.dumps = PrintIR(
@@ -98,7 +98,7 @@ class _Driver:
 
     @property
     def output(self) -> Path | None:
-        """The file to write, `None` for standard output."""
+        """The output file; `None` for standard output."""
         return None if self.args.output == "-" else Path(self.args.output)
 
     @property
@@ -107,7 +107,7 @@ class _Driver:
         if self.args.inline_weights or (self.args.print_upstream and not self.args.elide_weights):
             weights = Weights.INLINE
         elif self.output is not None and not self.args.elide_weights:
-            # The parts of a split file are one text: they have no weights file of their own.
+            # The parts of a split file are joined to one text, without a weights file for each.
             weights = Weights.INLINE if self.args.split_input_file else Weights.SIDECAR
         return self._options(weights, upstream=self.args.print_upstream)
 
@@ -142,7 +142,7 @@ class _Driver:
         return 0 if ok else 1
 
     def _check_names_of_dumps(self) -> None:
-        """A dump that is asked for around a pass that there is not would never come."""
+        """Raises `DiagnosticError` for a dump around an unknown pass, which would never be printed."""
         for option in ("print_ir_before", "print_ir_after"):
             for name in getattr(self.args, option):
                 if name != EVERY_PASS and name not in self.environment.passes:
@@ -162,7 +162,7 @@ class _Driver:
         return Pipeline((make_pass(passes, _APPLY_PDL, {"file": tuple(self.args.pdl_file)}), *pipeline.steps))
 
     def _run_chunk(self, chunk: Chunk, filename: str, pipeline: Pipeline) -> tuple[ModuleOp | None, bool]:
-        """The module after the passes, and whether all went as it should."""
+        """Returns the module after the passes (`None` on error), and whether its diagnostics were as expected."""
         ctx = self.environment.new_context(allow_unregistered=self.args.allow_unregistered_dialect)
         said: list[Diagnostic] = []
         module = None
@@ -195,7 +195,8 @@ class _Driver:
         PassManager(ctx, pipeline, self._instrumentations(reparse), verifies_packages=verifies).run(module)
 
     def _instrumentations(self, reparse: Reparse | None) -> list[Instrumentation]:
-        """What watches the passes, the outermost first: what refuses a result stands inside what reports a failure."""
+        """Returns the instrumentations of passes, the outermost first: those that reject results are nested in those
+        that report failures."""
         args = self.args
         found: list[Instrumentation] = [] if self.bisection is None else [self.bisection]
         if args.crash_reproducer:
@@ -215,7 +216,7 @@ class _Driver:
         return found
 
     def _executor(self) -> Executor:
-        """What runs the module for `--verify-each=exec`."""
+        """Returns the executor of `--verify-each=exec`."""
         path = self.args.exec_inputs
         given = None if path is None else interpreter.inputs_in(Path(path))
         return interpreter.Execution(
@@ -223,7 +224,7 @@ class _Driver:
         )
 
     def _text(self, module: ModuleOp) -> str:
-        """The text of a module; weights are left out silently only where the options ask for it."""
+        """Returns the text of a module; warns if weights are elided, unless an option requests that."""
         printer = ModulePrinter(self.print_options)
         text = printer.module_text(module)
         if printer.elided_bytes and not self.args.elide_weights:

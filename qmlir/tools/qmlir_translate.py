@@ -1,6 +1,6 @@
-"""`qmlir-translate`: between modules and what is not a module: ONNX models in and out, what targets emit out.
+"""`qmlir-translate`: translates between modules and other formats: ONNX models, and the output formats of targets.
 
-The result goes to standard output or `-o`, everything else to standard error. Exit codes as of every tool.
+The result goes to standard output or `-o`, everything else to standard error. Exit codes are those of all tools.
 """
 
 import argparse
@@ -36,7 +36,7 @@ from qmlir.workflows.loading import STRIP
 
 
 def build_argument_parser() -> ArgumentParser:
-    """The command line of `qmlir-translate`."""
+    """Returns the parser of `qmlir-translate`."""
     parser = ArgumentParser(
         prog="qmlir-translate",
         description="Translate models into modules, and modules into models or code.",
@@ -77,7 +77,7 @@ def _module(arguments: argparse.Namespace, streams: Streams) -> ModuleOp:
 
 
 def _export(arguments: argparse.Namespace, streams: Streams) -> int:
-    """Write the ONNX model of a module; to standard output in ONNX's textual syntax."""
+    """Writes the ONNX model of a module; to standard output in ONNX's textual syntax."""
     model = export_onnx(_module(arguments, streams), arguments.output, **export_settings(arguments))
     if not arguments.output:
         text = model_text(model)
@@ -86,7 +86,7 @@ def _export(arguments: argparse.Namespace, streams: Streams) -> int:
 
 
 def _emit(arguments: argparse.Namespace, streams: Streams) -> int:
-    """Write what a target emits; bytes go into a file only."""
+    """Writes the output of a target; binary data only to a file."""
     target = find_target(arguments.emit or HOST)
     made = emit_for(target, _module(arguments, streams))
     if arguments.output:

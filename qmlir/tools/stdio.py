@@ -1,7 +1,7 @@
 """A tool as a process: its streams, its parser, its exit codes.
 
-0: done; 1: something is wrong with the model or the data, or an expectation or a bound fails; 2: wrong usage; 130:
-interrupted. Nothing here needs the compiler, so that `--help` is quick.
+Exit codes: 0, done; 1, an error in the model or the data, or a failed expectation or bound; 2, wrong usage; 130,
+interrupted. Nothing here imports the compiler, so that `--help` is quick.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from qmlir.text.renames import renamed
 
 @dataclass(frozen=True)
 class Streams:
-    """Where a tool reads and writes."""
+    """The standard streams of a tool."""
 
     stdin: IO[str]
     stdout: IO[str]
@@ -26,7 +26,7 @@ class Streams:
 
 
 class Main(Protocol):
-    """The `main` of a tool: takes the words of its command line, returns its exit code."""
+    """The `main` of a tool: takes its command line arguments, and returns its exit code."""
 
     def __call__(
         self,
@@ -39,7 +39,7 @@ class Main(Protocol):
 
 
 def main_with(run: Callable[[Sequence[str] | None, Streams], int]) -> Main:
-    """The `main` of a tool that does `run`; arguments and streams that are left out are those of the process."""
+    """Returns a `main` that calls `run`; arguments and streams default to those of the process."""
 
     def main(
         argv: Sequence[str] | None = None,
@@ -54,50 +54,50 @@ def main_with(run: Callable[[Sequence[str] | None, Streams], int]) -> Main:
 
 
 class UsageError(Exception):
-    """The command line is wrong; the message, which ends its line, is all there is to say."""
+    """The command line is wrong; the message ends with a newline and is printed as it is."""
 
 
 def _near(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?`, as `qmlir.ir.diagnostics.nearest_name`, which takes a while to import."""
+    """Returns `; did you mean 'x'?`, like `qmlir.ir.diagnostics.nearest_name`, which takes a while to import."""
     found = get_close_matches(name, list(known), 1, 0.6)
     return f"; did you mean '{found[0]}'?" if found else ""
 
 
 _DATA = ("--data", "--input")
-"""The options by which commands take arrays: those that run over samples, and the one that runs once."""
+"""The options with which commands take arrays: samples, or the inputs of one run."""
 
 
 class ExclusiveGroup(NamedTuple):
-    """A group of options of which a command line may have one, and the options."""
+    """A group of mutually exclusive options, and its options."""
 
     group: Any
     actions: list[argparse.Action]
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """argparse, but that it raises `UsageError` in place of writing to the process's streams and ending it, and that
-    what it does not know comes with what is near."""
+    """An `argparse` parser that raises `UsageError` instead of exiting, and suggests similar names for unknown
+    options."""
 
     groups: Mapping[str, Sequence[str]] = {}
-    """The options of each titled group, in the order of the help, wherever a command adds them."""
+    """The options of each titled group, in the order of the help."""
 
     _titled: dict[str, Any] | None = None
 
     actions: list[argparse.Action]
-    """Every argument, in the order in which they were added."""
+    """All arguments, in the order in which they were added."""
 
     exclusive: list[ExclusiveGroup]
-    """The groups of options of which a command line may have one."""
+    """The groups of mutually exclusive options."""
 
     hint: Callable[[str, str | None], str] | None = None
-    """What else may be said of an option that there is not, by its name without dashes and its value."""
+    """Returns a hint for an unknown option, given its name without dashes and its value."""
 
     def __init__(self, *words: Any, **settings: Any) -> None:
         self.actions, self.exclusive = [], []
         super().__init__(*words, **settings)
 
     def set_groups(self, groups: Mapping[str, Sequence[str]]) -> None:
-        """Show options that are added from now on in these groups, titles in order."""
+        """Puts options that are added from now on into these groups, with titles in order."""
         self._titled = {title: self.add_argument_group(title) for title in groups}
         self.groups = groups
 
@@ -109,24 +109,24 @@ class ArgumentParser(argparse.ArgumentParser):
         return self.add_argument_group(title).add_argument(*names, **settings)
 
     def add_argument_group(self, *words: Any, **settings: Any) -> Any:
-        """The group with this title, which is made if there is none."""
+        """Returns the group with this title, creating it if there is none."""
         known = self._titled or {}
         if words and words[0] in known:
             return known[words[0]]
         return self._noting(super().add_argument_group(*words, **settings), [])
 
     def add_mutually_exclusive_group(self, *, required: bool = False) -> Any:
-        """A group of options of which a command line may have one."""
+        """Adds a group of mutually exclusive options."""
         self.exclusive.append(made := ExclusiveGroup(super().add_mutually_exclusive_group(required=required), []))
         return self._noting(made.group, made.actions)
 
     def add_subparsers(self, **settings: Any) -> Any:
-        """The argument that names a subcommand."""
+        """Adds the argument that names a subcommand."""
         self.actions.append(action := super().add_subparsers(**settings))
         return action
 
     def _noting(self, group: Any, members: list[argparse.Action]) -> Any:
-        """A group whose arguments are noted when they are added."""
+        """Wraps a group so that its arguments are recorded when they are added."""
         add = group.add_argument
 
         def noted(*names: Any, **settings: Any) -> argparse.Action:
@@ -166,11 +166,11 @@ class ArgumentParser(argparse.ArgumentParser):
 
 
 _CHOICE = re.compile(r"(.*)invalid choice: '(.*?)' \(choose from (.*)\)", re.DOTALL)
-"""What argparse says of a value that is none of the choices."""
+"""The message of argparse for a value that is not one of the choices."""
 
 
 def _with_near(message: str) -> str:
-    """A message of argparse, with the choice that is near a value that is none."""
+    """Adds the nearest choice to argparse's message about an invalid choice."""
     found = _CHOICE.fullmatch(message)
     if found is None:
         return message
@@ -179,7 +179,7 @@ def _with_near(message: str) -> str:
 
 
 def metavar_of(action: argparse.Action) -> str:
-    """The placeholder of the value of an argument, empty for a flag."""
+    """Returns the placeholder of the value of an argument; empty for a flag."""
     if action.nargs == 0:
         return ""
     if action.metavar is not None:
@@ -190,7 +190,7 @@ def metavar_of(action: argparse.Action) -> str:
 
 
 def usage_of(parser: ArgumentParser) -> str:
-    """The command with its arguments and required options: `qmlir export MODEL --output FILE [options]`."""
+    """Formats the command with its arguments and required options: `qmlir export MODEL --output FILE [options]`."""
     words = [parser.prog]
     for action in parser.actions:
         if not action.option_strings:
@@ -202,7 +202,7 @@ def usage_of(parser: ArgumentParser) -> str:
 
 
 def add_force(add: Callable[..., Any]) -> None:
-    """`--force`, of every command that writes."""
+    """Adds `--force`, an option of every command that writes."""
     add(
         "--force", action="store_true",
         help="overwrite existing files that qmlir did not write; inputs are never overwritten",
@@ -212,7 +212,7 @@ def add_force(add: Callable[..., Any]) -> None:
 def parse_arguments(
     parser: argparse.ArgumentParser, argv: Sequence[str] | None, streams: Streams
 ) -> argparse.Namespace | int:
-    """The arguments, or the exit code where argparse has said all there is to say."""
+    """Returns the arguments, or the exit code if argparse has handled the command line."""
     real = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = streams.stdout, streams.stderr  # argparse writes to the process's streams
     try:
@@ -227,7 +227,7 @@ def parse_arguments(
 
 
 def _flushed(code: int) -> int:
-    """The exit code when all that was written has arrived, or not."""
+    """Flushes standard output, and returns the exit code, which is nonzero if that fails."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -241,11 +241,11 @@ def _flushed(code: int) -> int:
 
 
 def console(main: Callable[[], int]) -> NoReturn:
-    """Run the `main` of a tool as a process."""
+    """Runs the `main` of a tool as a process."""
     try:
         code = _flushed(main())
     except BrokenPipeError:
-        # The reader has gone: nothing more can be said, and Python must not try at exit.
+        # The reader is gone: nothing more can be printed, and Python must not try at exit.
         sys.stderr.close()
         code = 1
     except KeyboardInterrupt:

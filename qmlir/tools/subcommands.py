@@ -1,4 +1,4 @@
-"""The command line of `qmlir` down to the name of a subcommand. Nothing here needs the compiler."""
+"""The command line of `qmlir` down to the name of a subcommand. Nothing here imports the compiler."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from qmlir.tools.stdio import ArgumentParser
 
 @dataclass(frozen=True)
 class Subcommand:
-    """A subcommand of `qmlir`: its name, its line in the help, and its `Command` (`qmlir.tools.command_runner`)."""
+    """A subcommand of `qmlir`: its name, its summary in the help, and its `Command` (`qmlir.tools.command_runner`)."""
 
     name: str
     summary: str
@@ -37,7 +37,7 @@ examples:
 def build_argument_parser(
     rows: Sequence[Subcommand],
 ) -> tuple[ArgumentParser, Mapping[str, ArgumentParser]]:
-    """The command line of `qmlir` down to the name of the subcommand, and the empty parser of each of `rows`."""
+    """Returns the parser of `qmlir` down to the subcommand's name, and the empty parser of each of `rows`."""
     parser = ArgumentParser(
         prog="qmlir",
         description="A quantizing compiler for neural networks.",

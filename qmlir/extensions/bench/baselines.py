@@ -1,6 +1,6 @@
-"""What `qmlir bench` times: a model in our forms and in those of peers, on one input, each a call without arguments.
+"""The runs that `qmlir bench` times: a model compiled by qmlir and run by other runtimes, on one input.
 
-A model as the command line names it comes in: an ONNX file, a module, a folder of `qmlir quantize` or a saved program.
+A model is an ONNX file, a module, a folder of `qmlir quantize` or a saved program.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,26 +39,26 @@ from qmlir.workflows.quantizing import quantize
 Run = Callable[[], object]
 
 SAMPLES = 4
-"""Random samples that calibrate where there is no data, and the most that are taken of it: times need some ranges."""
+"""Number of random samples for calibration, and the largest number used from given data: timing needs few."""
 
 INT8, FLOAT, GIVEN = "qmlir int8", "qmlir f32", "qmlir"
 
 
 @dataclass(frozen=True)
 class Rivals:
-    """What is timed, and what it computes."""
+    """The runs to time, and their workload."""
 
     runs: Mapping[str, Run]
     multiply_adds: int | None
-    """Of one run, `None` if unknown."""
+    """Multiply-adds of one run; `None` if unknown."""
 
     shapes: Mapping[str, tuple[int, ...]]
-    """Of the inputs."""
+    """The shapes of the inputs."""
 
 
 @dataclass
 class _Request:
-    """What is asked for, and what is found out on the way."""
+    """The options of a benchmark, and the runs prepared so far."""
 
     threads: int
     isa: str
@@ -68,7 +68,7 @@ class _Request:
     shapes: Mapping[str, tuple[int, ...]]
     cut_inputs: Sequence[str] | None
     cut_outputs: Sequence[str] | None
-    """The tensors between which an ONNX model is read."""
+    """The tensors between which an ONNX model is cut, with `cut_inputs`."""
 
     say: Callable[[str], object]
     runs: dict[str, Run] = field(default_factory=dict[str, Run])
@@ -89,13 +89,13 @@ def _main(module: ModuleOp) -> FuncOp:
 
 
 def _fixed(module: ModuleOp, shapes: Mapping[str, tuple[int, ...]]) -> ModuleOp:
-    """The module with known sizes: those of `shapes`, and 1 where a batch is open."""
+    """Returns the module with static shapes: those of `shapes`, and 1 for a dynamic batch size."""
     wanted = with_one_sample(_main(module), shapes)
     return specialize(module, wanted, {}) if wanted else module
 
 
 def _random_samples(module: ModuleOp, count: int) -> list[dict[str, Array]]:
-    """Inputs by name: floats are normally distributed, as those that networks are fed with."""
+    """Returns inputs by name; floats are normally distributed, like typical network inputs."""
     function, found = _main(module), list[dict[str, Array]]()
     for seed in range(count):
         generator, floats = np.random.default_rng(seed), dict[str, Array]()
@@ -112,7 +112,7 @@ _FLOATS = (Float16Type, Float32Type, Float64Type)
 
 
 def _samples(module: ModuleOp, data: Data | None) -> list[dict[str, Array]]:
-    """A few inputs for a module of known sizes."""
+    """Returns a few inputs for a module with static shapes."""
     if data is None:
         return _random_samples(module, SAMPLES)
     names = [port.name for port in inputs_of(_main(module))]
@@ -179,7 +179,7 @@ def _from_program(path: Path, request: _Request) -> Rivals:
 
 
 def _random_array(port: Any, generator: np.random.Generator) -> Array:
-    """Of a port of a saved program, which brings a class of its own for them."""
+    """Returns random values for a port of a saved program, which defines its own class of ports."""
     dtype: np.dtype[Any] = port.dtype
     shape: tuple[int, ...] = port.shape
     if dtype.kind not in "iub":
@@ -202,16 +202,16 @@ def rivals(
     isa: str = "host",
     say: Callable[[str], object] = lambda text: None,
 ) -> Rivals:
-    """What is timed of a model, compiled and ready; each has run once.
+    """Returns the runs of a model to time, compiled and executed once.
 
-    Of a float ONNX file our f32 and our int8, which a few samples of `data` (or random ones) calibrate; of a folder of
-    `qmlir quantize` the same two; of anything else what it is. `against` are packages of peers, for ONNX files, and
-    `folder` is where files are written for them. `shapes` fixes inputs whose sizes are open; an open batch is 1.
-    `cut_inputs` and `cut_outputs` cut an ONNX file, as for `qmlir.load`. `say` is called before each long step. Raises
-    `DiagnosticError` for what cannot be run, and for a peer that is missing.
+    For a float ONNX file, these are f32 and int8, calibrated on a few samples of `data` or random ones; for a folder of
+    `qmlir quantize` the same two; otherwise the model as it is. `against` names packages of other runtimes, for ONNX
+    files, and `folder` receives their files. `shapes` fixes dynamic dimensions; a dynamic batch size is 1. `cut_inputs`
+    and `cut_outputs` cut an ONNX file, as for `qmlir.load`. `say` is called before each long step. Raises
+    `DiagnosticError` if the model cannot be run or a package is missing.
     """
     for package in against:
-        peer_of(package)  # before anything takes its time
+        peer_of(package)  # checked before long steps
     request = _Request(threads, isa, against, folder, data, shapes or {}, cut_inputs, cut_outputs, say)
     is_onnx = not isinstance(model, ModuleOp) and Path(model).suffix in ONNX_SUFFIXES
     if not is_onnx and (cut_inputs or cut_outputs):

@@ -1,4 +1,4 @@
-"""`qmlir bench`: times a model, compiled by qmlir and in other runtimes, in turns in one process."""
+"""`qmlir bench`: times a model, compiled by qmlir and in other runtimes, alternately in one process."""
 
 import argparse
 import os
@@ -25,7 +25,7 @@ ROUNDS = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `qmlir bench`."""
+    """Adds the arguments of `qmlir bench`."""
     add_model(
         parser,
         help="ONNX model (.onnx), module (.mlir), folder written by qmlir quantize, program written by "
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class Line:
-    """One contestant and its times."""
+    """One run and its times."""
 
     name: str
     median_seconds: float
@@ -75,7 +75,7 @@ def _lines(timings: Mapping[str, Times], multiply_adds: int | None) -> list[Line
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Time a model and print a table. Raises `DiagnosticError`."""
+    """Times a model and prints a table. Raises `DiagnosticError`."""
     if arguments.rounds < 1 or not 0 < arguments.seconds < inf:
         raise UsageError("qmlir bench: error: --rounds must be at least 1 and --seconds greater than 0\n")
     against = [each for each in arguments.against.split(",") if each]
@@ -110,7 +110,7 @@ def _time(seconds: float) -> str:
 
 
 def _table(lines: list[Line], threads: int, shapes: Mapping[str, tuple[int, ...]]) -> str:
-    """The table of times, with ratios to the first line: more is slower."""
+    """Formats the table of times, with ratios to the first line: above 1 is slower."""
     sizes = ", ".join(f"{name} {shape_text(shape)}" for name, shape in shapes.items())
     head = ("", "ms", "range", "ratio", "GMAC/s")
     rows = [

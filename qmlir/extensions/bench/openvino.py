@@ -1,4 +1,4 @@
-"""OpenVINO: a compiled model with every option that changes numbers or times stated, called with arrays by name."""
+"""Models in OpenVINO: every option that affects results or times is explicit; called with arrays by name."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ PACKAGE = "openvino"
 
 @dataclass(frozen=True)
 class OvOptions:
-    """What is stated of a compiled model."""
+    """Explicit options of a compiled model."""
 
     threads: int = 1
 
     precision: str = "f32"
-    """Of what is computed in floats: left to itself, it takes bf16 where the processor has it."""
+    """The precision of float computations; by default OpenVINO uses bf16 if the CPU supports it."""
 
 
 class OvSession:
@@ -32,7 +32,7 @@ class OvSession:
         options: OvOptions = OvOptions(),
         shapes: Mapping[str, Sequence[int]] | None = None,
     ) -> None:
-        """`model` is a file; `shapes` fixes the shapes of inputs. Raises `DiagnosticError` where it cannot be run."""
+        """`model` is a file; `shapes` fixes the shapes of inputs. Raises `DiagnosticError` if it cannot be run."""
         openvino = imported(PACKAGE)
         self.options = options
         settings = {
@@ -54,12 +54,12 @@ class OvSession:
         self._request = compiled.create_infer_request()
 
     def __call__(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """The outputs by name, in arrays of their own."""
+        """Returns the outputs by name, copied."""
         self.infer(inputs)
         tensors = (self._request.get_output_tensor(place) for place in range(len(self.output_names)))
-        # The request writes into the same memory the next time.
+        # The next request overwrites its memory.
         return {name: np.array(tensor.data) for name, tensor in zip(self.output_names, tensors, strict=True)}
 
     def infer(self, inputs: Mapping[str, Array]) -> None:
-        """Compute, and leave the outputs where they are: what is timed."""
+        """Computes without copying the outputs; this is what benchmarks time."""
         self._request.infer(dict(inputs))

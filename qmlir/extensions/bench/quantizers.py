@@ -1,7 +1,7 @@
-"""Models quantized by ONNX Runtime's own tools, as their users make them: static as QDQ or QOperator, or dynamic.
+"""Models quantized with ONNX Runtime's tools, as its users would: static as QDQ or QOperator, or dynamic.
 
-`quantize` writes one model in one form. A form says the types of activations and weights, and how a session has to run
-it. The tools leave LSTM and GRU in float when they are static.
+`quantize` writes a model in one form, which defines the types of activations and weights, and the session options. The
+static tools leave LSTM and GRU in float.
 """
 
 import contextlib
@@ -21,26 +21,27 @@ from qmlir.targets.runtimes.onnx_runtime import PACKAGE
 from qmlir.targets.runtimes.packages import imported
 
 OPSET = 17
-"""What models are converted to: their quantizer takes per-channel weights from 13 on, and knows every operator here."""
+"""The operator set that models are converted to: the quantizer accepts per-channel weights from 13 on, and supports
+every operator here."""
 
 _IR_VERSION = 8
 
 
 @dataclass(frozen=True)
 class PeerForm:
-    """One way to quantize and run a model."""
+    """A way to quantize and run a model."""
 
     name: str
     activations: str = ""
-    """`QUInt8` or `QInt8`; empty for a model that stays in float."""
+    """`QUInt8` or `QInt8`; empty for a float model."""
 
     weights: str = ""
 
     is_dynamic: bool = False
-    """Whether activations are quantized by their range at run time: no samples are needed."""
+    """Whether activations are quantized with their range at run time, which needs no samples."""
 
     has_operators: bool = False
-    """Whether operators on integers stand in the file (QOperator); otherwise float ones between casts (QDQ)."""
+    """Whether the file contains integer operators (QOperator), or float ones between casts (QDQ)."""
 
     is_exact: bool = False
     """Whether the session must be told to be exact (`onnx_runtime.Options.is_exact`)."""
@@ -61,21 +62,21 @@ FORMS: Mapping[str, PeerForm] = {
         PeerForm("dynamic u8u8", "QUInt8", "QUInt8", is_dynamic=True),
     )
 }
-"""The forms by name. `u8s8` is the fastest on x86, and saturates there where VNNI is missing."""
+"""The forms by name. `u8s8` is the fastest on x86, but saturates without VNNI."""
 
 METHODS: Mapping[str, str] = {"min_max": "MinMax", "percentile": "Percentile", "entropy": "Entropy"}
-"""Our names of the calibrators that the static quantizer has, too."""
+"""The calibrators that the static quantizer also has, by their names in qmlir."""
 
 
 def form_of(name: str) -> PeerForm:
-    """The form of that name. Raises `DiagnosticError` where there is none."""
+    """Returns the form of that name. Raises `DiagnosticError` if there is none."""
     if name not in FORMS:
         raise text_error(unknown("form", name, FORMS))
     return FORMS[name]
 
 
 def _reader(samples: Iterable[Mapping[str, Array]]) -> Any:
-    """Samples as the quantizer takes them."""
+    """Wraps samples for the quantizer."""
     base: Any = imported(PACKAGE, "quantization").CalibrationDataReader
 
     class SampleReader(base):
@@ -91,7 +92,7 @@ def _reader(samples: Iterable[Mapping[str, Array]]) -> Any:
 
 @contextlib.contextmanager
 def _quiet() -> Generator[None]:
-    """Without the advice to preprocess the model, once for each, and the progress that is printed."""
+    """Suppresses the quantizer's advice to preprocess the model, and its progress output."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
@@ -102,9 +103,10 @@ def _quiet() -> Generator[None]:
 
 
 def modern(model: ModelProto) -> ModelProto:
-    """A copy of the model at an operator set that the quantizer takes, with Add for a Sum of two: Sum stays in float.
+    """Returns a copy of the model at an operator set that the quantizer accepts.
 
-    Raises `DiagnosticError` where an operator has no form there.
+    A Sum of two operands becomes an Add, as Sum stays in float. Raises `DiagnosticError` if an operator cannot be
+    converted.
     """
     copy = ModelProto()
     copy.CopyFrom(model)
@@ -133,11 +135,11 @@ def quantize(
     calibrator: str = "min_max",
     prepare: bool = True,
 ) -> None:
-    """Write `source`, a float model, in `form` to `target`.
+    """Writes the float model `source` in `form` to `target`.
 
-    `samples` are arrays by name with the shapes of the model's inputs, for the static forms; histograms of `percentile`
-    and `entropy` need one shape. `prepare` folds and infers shapes before, as their documentation advises. Raises
-    `DiagnosticError` for a form in float, for no samples, and where the quantizer fails.
+    `samples` are arrays by name with the shapes of the model's inputs, for the static forms; the histograms of
+    `percentile` and `entropy` require one shape. `prepare` folds constants and infers shapes first, as ONNX Runtime's
+    documentation advises. Raises `DiagnosticError` for a float form, without samples, and if the quantizer fails.
     """
     if not form.activations:
         raise text_error(f"the form '{form.name}' is the float model itself")
@@ -161,16 +163,16 @@ def quantize(
                 calibrate_method=getattr(tools.CalibrationMethod, METHODS[calibrator]),
             )  # fmt: skip
         except DiagnosticError:
-            raise  # of a sample that could not be read
-        except Exception as error:  # its errors have no class in common but this, and each is about model or samples
+            raise  # a sample could not be read
+        except Exception as error:  # its errors share no other base class, and all concern the model or the samples
             raise text_error(f"ONNX Runtime cannot quantize '{source}': {' '.join(str(error).split())}") from error
 
 
 _QUANTIZED = ("QLinear", "QGemm", "QAttention", "MatMulNBits")
-"""How other quantized operators begin."""
+"""Prefixes of other quantized operators."""
 
 
 def is_quantized(model: ModelProto) -> bool:
-    """Whether a model holds quantized operators or casts."""
+    """Returns true if a model contains quantized operators or casts."""
     names = {node.op_type for node in model.graph.node}
     return any("Quantize" in name or "Integer" in name or name.startswith(_QUANTIZED) for name in names)

@@ -1,4 +1,4 @@
-"""The table of peers: a model in one of its forms and one input in, something to call and to time out."""
+"""The other runtimes that `qmlir bench` compares with: each runs a model in one of its forms on one input."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,16 +26,16 @@ def _openvino(path: Path, inputs: Mapping[str, Array], threads: int, form: PeerF
 
 @dataclass(frozen=True)
 class Peer:
-    """One peer: what it is called, and the run that it makes of a file, one input, threads and a form."""
+    """Another runtime, and the function that opens a file in it for one input, a number of threads and a form."""
 
     package: str
     open: Callable[[Path, Mapping[str, Array], int, PeerForm], Run]
     forms: tuple[str, ...]
-    """Which forms are timed in it, float first."""
+    """The forms that are timed in it, float first."""
 
     @property
     def title(self) -> str:
-        """What tables call it."""
+        """The name of the runtime in tables."""
         return TITLES[self.package]
 
 
@@ -46,17 +46,17 @@ PEERS: Mapping[str, Peer] = {
         Peer(openvino.PACKAGE, _openvino, ("f32", "u8s8")),
     )
 }
-"""The peers by the package that must be there."""
+"""The runtimes, by the package that they require."""
 
 
 def peer_of(package: str) -> Peer:
-    """The peer of that name. Raises `DiagnosticError` where there is none, or where it is not installed."""
+    """Returns the runtime of that name. Raises `DiagnosticError` if it is unknown or not installed."""
     check_installed(package)
     return PEERS[package]
 
 
 AS_GIVEN = (PeerForm("as given"), PeerForm("as given exact", is_exact=True))
-"""How a model is run that holds quantized operators already."""
+"""The forms for a model that is already quantized."""
 
 
 def peer_runs(
@@ -69,11 +69,11 @@ def peer_runs(
     samples: Sequence[Mapping[str, Array]] = (),
     is_quantized: bool = False,
 ) -> Iterator[tuple[str, Run]]:
-    """Runs of a model in peers, by what tables call them: `ONNX Runtime u8s8`.
+    """Yields runs of a model in other runtimes, with names for tables such as `ONNX Runtime u8s8`.
 
-    A float model is run as it is, and where there are `samples` also as ONNX Runtime quantizes it by them, whichever
-    peer it runs in: a file in `folder` for each form. OpenVINO is exact where ONNX Runtime has to be told so. Raises
-    `DiagnosticError` for a peer that is missing or that cannot run the model.
+    A float model runs as it is, and with `samples` also quantized by ONNX Runtime, in every runtime, from one file in
+    `folder` for each form. OpenVINO is always exact; ONNX Runtime must be told so. Raises `DiagnosticError` if a
+    runtime is missing or cannot run the model.
     """
     can_be_exact = onnx_runtime.PACKAGE
     for package in packages:
@@ -88,7 +88,7 @@ def peer_runs(
 
 
 def _in_form(path: Path, folder: Path, form: PeerForm, samples: Sequence[Mapping[str, Array]]) -> Path:
-    """The model quantized by ONNX Runtime; forms of the same types are one file."""
+    """Returns the model quantized by ONNX Runtime; forms with equal types share a file."""
     target = folder / f"{path.stem}.{form.activations}.{form.weights}.onnx"
     if not target.exists():
         quantize(path, target, form, samples)

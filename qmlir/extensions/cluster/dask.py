@@ -1,7 +1,7 @@
-"""Workers of a Dask cluster: tasks go to its processes through the `Executor` of its client.
+"""Workers of a Dask cluster, which run tasks through the `Executor` of a client.
 
-A job is a result that the cluster stores: each worker fetches it once, and the scheduler recomputes it if the worker
-that stored it ends. The task of a worker that ends goes to another one.
+A job is a result stored by the cluster: each worker fetches it once, and the scheduler recomputes it if the worker that
+stored it ends. The task of a worker that ends moves to another one.
 """
 
 import time
@@ -40,10 +40,10 @@ _ALONE_SECONDS = 60.0
 
 @contextmanager
 def dask_workers(cluster: Any, folder: Path | None) -> Generator[Workers]:
-    """Provide the workers of a client, or of the scheduler at an address, inside the `with` block.
+    """Provides the workers of a client, or of the scheduler at an address, inside the `with` block.
 
-    Raises `DiagnosticError` if no scheduler or no worker answers in time, and if workers have no qmlir, another one, or
-    different environments.
+    Raises `DiagnosticError` if no scheduler or no worker answers in time, or if workers have no qmlir, another version,
+    or different environments.
     """
     if find_spec("distributed") is None:
         raise text_error("--cluster requires Dask; run pip install 'qmlir[cluster]'")
@@ -52,7 +52,7 @@ def dask_workers(cluster: Any, folder: Path | None) -> Generator[Workers]:
 
 
 def _distributed() -> Any:
-    """Import Dask, which is optional."""
+    """Imports Dask, which is optional."""
     return import_module("distributed")
 
 
@@ -73,7 +73,7 @@ class DaskWorkers(Workers):
     """The workers of a client, which all have one environment."""
 
     def __init__(self, client: Any, folder: Path | None = None) -> None:
-        """Connect to the workers. Raises `DiagnosticError` if they cannot be used."""
+        """Connects to the workers. Raises `DiagnosticError` if they cannot be used."""
         self._client = client
         self._where = f"the cluster {client.scheduler.address}"
         self._counted, self._threads = 0.0, 1
@@ -95,9 +95,9 @@ class DaskWorkers(Workers):
             with self._telling():
                 given = self._sent_jobs[job.key] = self._client.submit(bytes, super()._given(job), pure=False)
                 is_there = self._client.get_executor().submit(len, given)
-            self._result(is_there)  # to replicate a job that no worker has takes for ever
-        with self._telling(), suppress(ValueError):  # of a scheduler whose worker just ended
-            self._client.replicate([given])  # else all tasks go to the worker that has it, and move later
+            self._result(is_there)  # replicating a job that no worker has would hang
+        with self._telling(), suppress(ValueError):  # raised if a worker just ended
+            self._client.replicate([given])  # otherwise all tasks first go to the worker that has it
         return given
 
     def _result(self, future: Future[_T]) -> _T:
@@ -134,11 +134,11 @@ class DaskWorkers(Workers):
         except (CancelledError, CancelledFuture, dask.client.ClosedClientError, OSError) as error:
             is_connection = isinstance(error, ConnectionError | TimeoutError)
             if isinstance(error, OSError) and error.errno is not None and not is_connection:
-                raise  # of a file: Dask's errors of connections have no number of the system
+                raise  # a file error: Dask's connection errors have no errno
             raise text_error(f"lost the connection to {self._where}; run again with --resume to continue") from error
 
     def _checked(self) -> Environment:
-        """Return the environment of all workers."""
+        """Returns the environment of all workers."""
         client, where = self._client, self._where
         try:
             client.wait_for_workers(1, timeout=CONNECT_SECONDS)
@@ -160,5 +160,5 @@ class DaskWorkers(Workers):
         return its
 
     def _asked(self, function: Any, *arguments: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the address of each worker, and its result; of one that fails, the exception."""
+        """Yields the address of each worker, and its result, or its exception if it failed."""
         yield from sorted(self._client.run(function, *arguments, on_error="return").items())

@@ -1,7 +1,6 @@
-"""A text of MLIR as an editor has it: its diagnostics, the types of its names, and where they are defined.
+"""An MLIR text in an editor: its diagnostics, and the types and definitions of its names.
 
-Every part between `// -----` lines is a module of its own, as for `--split-input-file`. Places are positions in the
-text.
+Each part between `// -----` lines is a separate module, as for `--split-input-file`. Places are positions in the text.
 """
 
 import inspect
@@ -29,7 +28,7 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True)
 class Placed:
-    """A diagnostic and its place; `notes` are those that have one."""
+    """A diagnostic and its place; `notes` holds its notes with their places."""
 
     diagnostic: Diagnostic
     place: Place
@@ -46,7 +45,7 @@ class _Part:
 
 @dataclass
 class Document:
-    """What is known of a text."""
+    """An analyzed text: its diagnostics and names."""
 
     source: str
     path: Path
@@ -56,7 +55,7 @@ class Document:
 
     @staticmethod
     def read(source: str, path: Path, *, allow_unregistered: bool = False) -> "Document":
-        """Parse and verify the text of the file `path`, which may not have it yet; large weights lie beside it."""
+        """Parses and verifies the text of the file `path`, possibly unsaved; large weights are read from next to it."""
         context = default_environment().new_context(allow_unregistered=allow_unregistered)
         document = Document(source, path, context)
         document._check()
@@ -92,7 +91,7 @@ class Document:
         return Placed(diagnostic, self._place(diagnostic, part), notes)
 
     def _place(self, diagnostic: Diagnostic, part: _Part) -> Place:
-        """The line of the operation that is at fault, or the word; for what stands nowhere, the first line."""
+        """Returns the line of the operation at fault, or the word; without a location, the first line."""
         op = diagnostic.op
         while op is not None and op not in part.index.operations:
             op = op.parent_op()
@@ -108,7 +107,7 @@ class Document:
         return start, start + len(line)
 
     def _word(self, position: int) -> tuple[str, int] | None:
-        """The word around a position and where it begins; of two that meet there, the second."""
+        """Returns the word around a position, and its start; of two adjacent words, the second."""
         begin, end = self.source.rfind("\n", 0, position) + 1, self.source.find("\n", position)
         words = _WORD.finditer(self.source, begin, end if end >= 0 else len(self.source))
         around = [word for word in words if word.start() <= position <= word.end()]
@@ -118,7 +117,7 @@ class Document:
         return next(part for part in reversed(self._parts) if part.start <= position or part is self._parts[0])
 
     def hover(self, position: int) -> tuple[str, Place] | None:
-        """What is known of the name at a position, as Markdown, and where it stands."""
+        """Describes the name at a position as Markdown, and returns its place."""
         part = self._part_at(position)
         found = part.index.at(position - part.start)
         if found is not None:
@@ -142,7 +141,7 @@ class Document:
             yield f"`{kind.name}`\n\n{inspect.getdoc(kind) or ''}"
 
     def definition(self, position: int) -> Place | None:
-        """Where the name at a position is defined."""
+        """Returns the place of the definition of the name at a position."""
         part = self._part_at(position)
         found = part.index.at(position - part.start)
         if found is not None:
@@ -169,7 +168,7 @@ def _code(text: str) -> str:
 
 
 def _told(name: str, named: Sequence[Named]) -> str:
-    """The types of the values of a name, and what makes them."""
+    """Describes the types of the values of a name, and the operation or block that defines them."""
     if isinstance(named[0], Block):
         arguments = ", ".join(str(each.type) for each in named[0].args)
         return _code(f"{name}({arguments})")

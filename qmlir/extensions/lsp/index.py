@@ -1,6 +1,6 @@
-"""What stands where in a text: each name of a value or a block with its definition, aliases, and operations.
+"""An index of a text: the definitions and uses of values and blocks, aliases, and operations, by position.
 
-The parser writes it down while it reads, so that a text with a fault has what stands before that.
+It is filled during parsing, so that a text with an error is indexed up to it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,12 +14,12 @@ from xdsl.utils.lexer import Span
 from qmlir.text.parsing import ModuleParser
 
 Named = SSAValue | Block
-"""What a name with `%` or `^` stands for."""
+"""The value or block that a name with `%` or `^` denotes."""
 
 
 @dataclass
 class NameIndex:
-    """Places are positions in the text, `(start, end)`."""
+    """The names of a text; places are positions `(start, end)`."""
 
     names: list[tuple[int, int, Sequence[Named]]] = field(default_factory=list[tuple[int, int, Sequence[Named]]])
     """Each definition and use of a name; several values are the results of one operation."""
@@ -30,27 +30,27 @@ class NameIndex:
     _defined_later: dict[Named, Named] = field(default_factory=dict[Named, Named])
 
     def define(self, span: Span, named: Sequence[Named]) -> None:
-        """The definition of a name."""
+        """Records the definition of a name."""
         self.use(span, named)
         self.definitions.update(dict.fromkeys(named, (span.start, span.end)))
 
     def use(self, span: Span, named: Sequence[Named]) -> None:
-        """A use of a name."""
+        """Records one use of a name."""
         self.names.append((span.start, span.end, named))
 
     def replace(self, forward: Named, value: Named) -> None:
-        """What was used before its definition is `value`."""
+        """Resolves a use before its definition to `value`."""
         self._defined_later[forward] = value
 
     def at(self, position: int) -> tuple[int, int, Sequence[Named]] | None:
-        """The name around a position, with what it stands for."""
+        """Returns the name around a position, with the values or block that it denotes."""
         for start, end, named in self.names:
             if start <= position <= end:
                 return start, end, [self._defined_later.get(each, each) for each in named]
         return None
 
     def symbols(self, name: str) -> Iterator[Operation]:
-        """The operations that define the symbol `name`."""
+        """Yields the operations that define the symbol `name`."""
         for op in self.operations:
             symbol = op.get_attr_or_prop("sym_name")
             if getattr(symbol, "data", None) == name:
@@ -58,7 +58,7 @@ class NameIndex:
 
 
 class IndexingParser(ModuleParser):
-    """Parses as `ModuleParser`, and writes down in `index` what stands where."""
+    """A `ModuleParser` that records positions in `index`."""
 
     index: NameIndex
 

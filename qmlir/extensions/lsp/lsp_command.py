@@ -1,4 +1,4 @@
-"""`qmlir lsp`: the language server for `.mlir` files, which an editor starts and speaks with."""
+"""`qmlir lsp`: the language server for `.mlir` files, started by an editor."""
 
 import argparse
 import os
@@ -10,7 +10,7 @@ from qmlir.tools.command_runner import Command, Session
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `qmlir lsp`."""
+    """Adds the arguments of `qmlir lsp`."""
     parser.add_argument("--allow-unregistered-dialect", action="store_true", help="read operations of unknown dialects")
     parser.add_argument(
         "--stdio", action="store_true", help="communicate over standard input and output (the only transport)"
@@ -18,10 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Serve until the client ends."""
+    """Serves until the client ends."""
     if find_spec("pygls") is None:
         raise text_error("the language server requires pygls; run pip install 'qmlir[lsp]'")
-    # The server closes its streams: it gets others than the process.
+    # The server closes its streams, so it gets copies of those of the process.
     given = session.stdin.fileno(), session.stdout.fileno()
     with open(os.dup(given[0]), "rb") as stdin, open(os.dup(given[1]), "wb") as stdout:
         lsp.serve(stdin, stdout, allow_unregistered=arguments.allow_unregistered_dialect)

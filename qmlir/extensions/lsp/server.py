@@ -1,4 +1,4 @@
-"""The language server on standard input and output, by pygls: documents in, diagnostics, hovers and definitions out."""
+"""The language server on standard input and output, based on pygls: diagnostics, hovers and definitions."""
 
 from importlib.metadata import version
 from pathlib import Path
@@ -40,7 +40,7 @@ def _diagnostic(text: TextDocument, placed: Placed) -> types.Diagnostic:
 
 
 def language_server(*, allow_unregistered: bool = False) -> LanguageServer:
-    """A server that has not been started."""
+    """Creates a server without starting it."""
     server = LanguageServer("qmlir-lsp", version("qmlir"))
     documents: dict[str, Document] = {}
 
@@ -81,11 +81,11 @@ def language_server(*, allow_unregistered: bool = False) -> LanguageServer:
         found = document.definition(position) if document is not None else None
         return None if found is None else types.Location(text.uri, _range(text, found))
 
-    # They are called by the messages that they are registered for.
+    # They are called through their registration.
     del opened, changed, closed, hover, definition
     return server
 
 
 def serve(stdin: BinaryIO, stdout: BinaryIO, *, allow_unregistered: bool = False) -> None:
-    """Answer the messages of a client until it ends; both streams are closed then."""
+    """Answers the messages of a client until it ends, and closes both streams."""
     language_server(allow_unregistered=allow_unregistered).start_io(stdin, stdout)

@@ -1,4 +1,4 @@
-"""`qmlir explain`: says why a node of a quantized model has its types, what changed it, and which kernel runs it."""
+"""`qmlir explain`: explains the types of a node in a quantized model, the passes that changed it, and its kernels."""
 
 import argparse
 
@@ -15,7 +15,7 @@ from qmlir.workflows.loading import load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `qmlir explain`."""
+    """Adds the arguments of `qmlir explain`."""
     add_model(parser, help="folder written by qmlir quantize, or the .q.mlir in it")
     parser.add_argument(
         "node", metavar="NODE", help="node of the model, part of a node (fc1/matmul), tensor, input or weight"
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Print the reasons. Raises `DiagnosticError` for anything but such a folder, and for unknown names."""
+    """Prints the explanation. Raises `DiagnosticError` if the model is not such a folder, or for unknown names."""
     resolved_isa(arguments.isa)  # an unknown name fails before the work begins
     given = parse_shapes(arguments.shape)
     shapes = _completed(arguments.model, given)
@@ -36,12 +36,12 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 
 def _completed(model: str, given: Shapes) -> Shapes:
-    """`given`, and for inputs with an open batch size their shapes for one sample."""
+    """Returns `given`, and shapes for one sample of inputs with a dynamic batch size."""
     function = function_of(load(QuantizedFolder.open(model).module), "main")
     check_known_inputs(function, given)
     try:
         return with_one_sample(function, given)
-    except DiagnosticError:  # more is open than a batch: the explanation says so in place of the kernels
+    except DiagnosticError:  # other dimensions are dynamic: the explanation reports this instead of kernels
         return given
 
 

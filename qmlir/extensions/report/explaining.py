@@ -1,4 +1,5 @@
-"""Why a node is what it is, asked of a quantized model or of its folder: both hold all that has to be done again."""
+"""Explanations of nodes, for a quantized model or its folder, which contain everything needed to repeat the
+decisions."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -63,7 +64,7 @@ def explain(
         )
     found = QuantizedFolder.open(model)
     beside = found.settings_beside_recipe()
-    settings: QuantizeSettings = {**beside, "granularity": "", "recipe": found.recipe}  # it says all that was asked for
+    settings: QuantizeSettings = {**beside, "granularity": "", "recipe": found.recipe}  # the recipe has all settings
     return explain_node(
         node,
         load(found.float_module),

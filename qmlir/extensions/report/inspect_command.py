@@ -1,4 +1,4 @@
-"""`qmlir inspect`: describes a model, as a whole and layer by layer, or a compiled program by its card."""
+"""`qmlir inspect`: describes a model as a whole and layer by layer, or a compiled program by its manifest."""
 
 import argparse
 from dataclasses import replace
@@ -15,25 +15,25 @@ from qmlir.tools.command_runner import Command, Session
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `qmlir inspect`."""
+    """Adds the arguments of `qmlir inspect`."""
     add_model(parser)
     add_options(parser, *IMPORT, "--keep-casts")
     parser.add_argument("--sort", choices=list(SORTS), default="", help="sort layers by this column, largest first")
 
 
 def _programs(path: Path) -> list[ProgramCard]:
-    """The cards of the programs in a folder, if it is one of those."""
+    """Returns the manifests of the programs in a folder; empty if it contains none."""
     if not path.is_dir() or not (card_paths(path) or is_program(path)):
         return []
     return cards_in(path)
 
 
 _OF_MODELS = (*IMPORT, "--keep-casts", "--sort")
-"""The options that mean nothing for a program."""
+"""The options that don't apply to a program."""
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Print the description. Raises `DiagnosticError` for a model or a program that cannot be read."""
+    """Prints the description. Raises `DiagnosticError` if a model or a program cannot be read."""
     if cards := _programs(Path(arguments.model)):
         for option in _OF_MODELS:
             if value_of(arguments, option):

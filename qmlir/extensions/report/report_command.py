@@ -13,7 +13,7 @@ OUTPUT = "report.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `qmlir report`."""
+    """Adds the arguments of `qmlir report`."""
     add_model(
         parser,
         help="folder written by qmlir quantize, quantized module (with --reference), float model (quantized first), or "
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Make a report and write it. Raises `DiagnosticError`."""
+    """Makes a report and writes it. Raises `DiagnosticError`."""
     model = model_or_path(arguments.model, session, arguments)
     with labels_beside_data(arguments):
         found = report(

@@ -1,4 +1,4 @@
-"""Times of several runs, measured in turns: a shared machine slows all of them alike."""
+"""Times of several actions, measured alternately, so that load on a shared machine slows all of them equally."""
 
 import random
 import statistics
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Times:
-    """The time of one run in seconds: the median of the rounds' medians, the smallest and the largest of these."""
+    """The time of one run in seconds: the median of the rounds' medians, and the smallest and largest of these."""
 
     median: float
     low: float
@@ -19,18 +19,18 @@ class Times:
 
     @staticmethod
     def of(rounds: Sequence[float]) -> "Times":
-        """From the medians of rounds."""
+        """Summarizes the medians of rounds."""
         return Times(statistics.median(rounds), min(rounds), max(rounds), tuple(rounds))
 
 
 Clock = Callable[[], float]
-"""Seconds since some moment: wall-clock time (`time.perf_counter`) or processor time (`time.process_time`)."""
+"""Returns seconds since some moment: wall-clock time (`time.perf_counter`) or CPU time (`time.process_time`)."""
 
 ROUNDS = 3
 
 
 def median_seconds(action: Callable[[], object], rounds: int = ROUNDS, clock: Clock = time.perf_counter) -> float:
-    """The median time of `rounds` runs of `action`."""
+    """Returns the median time of `rounds` runs of `action`."""
     times: list[float] = []
     for _ in range(rounds):
         start = clock()
@@ -40,10 +40,10 @@ def median_seconds(action: Callable[[], object], rounds: int = ROUNDS, clock: Cl
 
 
 _PAUSE = 0.01
-"""Seconds before a turn: threads that spin for their next work give up their cores meanwhile."""
+"""Seconds to wait before a turn, so that spinning threads give up their cores."""
 
 _WARM = 10
-"""One call in so many is made before a turn, and not counted: caches hold what the run before it used."""
+"""One warm-up call is made before a turn for this many timed ones, as caches hold the data of the action before it."""
 
 
 def interleaved(
@@ -52,10 +52,10 @@ def interleaved(
     seconds: float = 0.3,
     clock: Clock = time.perf_counter,
 ) -> dict[str, Times]:
-    """The times of `actions` by name, measured in turns.
+    """Returns the times of `actions` by name, measured alternately.
 
-    A turn takes about `seconds`, and at least three runs. Each action runs three times beforehand. The order is drawn
-    anew for each round, always from the same seed: no action always runs after the one that heats the processor most.
+    A turn takes about `seconds`, with at least three runs. Each action runs three times beforehand. The order is
+    shuffled in each round, with a fixed seed, so that no action always runs after the one that heats the CPU most.
     """
     counts: dict[str, int] = {}
     for name, action in actions.items():

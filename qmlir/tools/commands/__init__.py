@@ -1,1 +1,1 @@
-"""The subcommands of `qmlir` in the core, one file each, loaded when they are called (`commands` of a contribution)."""
+"""The core subcommands of `qmlir`, one file each, imported when they are called (`commands` of a contribution)."""

@@ -21,11 +21,11 @@ from qmlir.workflows.comparing import LEVELS, RUNTIMES, Side, compare
 from qmlir.workflows.comparison.compare import HEAD, NUMBERS, Comparison, ValueComparison
 
 SORTS = ("model", "sqnr")
-"""Orders of the table: that of the model, or the worst first."""
+"""The orders of the table: that of the model, or worst first."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `qmlir compare`."""
+    """Adds the arguments of `qmlir compare`."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add_model(
         parser, "reference",
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Compare, and print a table: 1 where a value is below the bound. Raises `DiagnosticError`."""
+    """Compares, and prints a table; returns 1 if a value is below the bound. Raises `DiagnosticError`."""
     if arguments.worst is not None and arguments.worst < 1:
         raise UsageError(f"qmlir compare: error: --worst must be at least 1, but got {arguments.worst}\n")
     found = compare(
@@ -77,7 +77,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 
 def _candidate(arguments: argparse.Namespace, session: Session) -> Side | None:
-    """What is compared: cut as the reference is where it is an ONNX model; what was quantized of a cut one is as is."""
+    """Returns the candidate, cut like the reference if it is an ONNX model; a model quantized from a cut one is not
+    cut."""
     given: str | None = arguments.candidate
     if given is None or (given != "-" and Path(given).suffix not in ONNX_SUFFIXES):
         return given
@@ -85,7 +86,7 @@ def _candidate(arguments: argparse.Namespace, session: Session) -> Side | None:
 
 
 def _table_of(values: Sequence[ValueComparison], bound: float | None) -> str:
-    """The values, one per line, for a terminal: names are text, whatever they look like to rich."""
+    """Formats the values as a table for a terminal, with names as plain text that rich does not interpret."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), collapse_padding=True)
     for title in HEAD:
         is_name = title in HEAD[:3]
@@ -108,7 +109,7 @@ def _chosen(found: Comparison, arguments: argparse.Namespace) -> Sequence[ValueC
 
 
 def _text(found: Comparison, arguments: argparse.Namespace, *, is_terminal: bool) -> str:
-    """The text of a comparison, on a terminal with colours, and names folded to its width."""
+    """Formats a comparison; on a terminal in color, with names folded to its width."""
     chosen = _chosen(found, arguments)
     if not is_terminal or not chosen:
         return found.text(arguments.min_sqnr, chosen)

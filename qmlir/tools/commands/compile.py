@@ -1,7 +1,7 @@
-"""`qmlir compile`: makes a program of a float or quantized model, a folder that needs NumPy and numba or llvmlite.
+"""`qmlir compile`: compiles a model into a program, a folder that needs NumPy and numba or llvmlite to run.
 
-For other targets the folder has the partitioned module, and the output of each target for its parts. With `--emit` it
-has a program that runs without Python: C, say.
+For other targets, the folder contains the partitioned module, and the output of each target for its parts. With
+`--emit`, it contains a program that runs without Python, such as C code.
 """
 
 import argparse
@@ -44,11 +44,11 @@ _LIMITS: Mapping[str, str] = {
     "--max-weights": "weight memory",
     "--max-arena": "scratch memory",
 }
-"""What sizes of a program may be limited, by option."""
+"""The sizes of a program that can be limited, by option."""
 
 
 def about(model: str) -> Mapping[str, Any]:
-    """What the card says of the model: where it comes from, and what `qmlir quantize` found, if that made it."""
+    """Returns the manifest entries about the model: its origin, and the results of `qmlir quantize` if that made it."""
     if QuantizedFolder.holds(model):
         folder = QuantizedFolder.open(model)
         summary = JsonValue(f"'{folder.summary}'", folder.read_summary())
@@ -58,7 +58,7 @@ def about(model: str) -> Mapping[str, Any]:
 
 
 def check_sizes(arguments: argparse.Namespace, card: ProgramCard) -> None:
-    """Raise `DiagnosticError` where a program is larger than is allowed, or its size is not known."""
+    """Raises `DiagnosticError` if a program exceeds a size limit, or its size is unknown."""
     limits = {option: most for option in _LIMITS if (most := value_of(arguments, option)) is not None}
     if limits and card.form == PARTS_FORM:
         _check_known(card)
@@ -71,7 +71,7 @@ def check_sizes(arguments: argparse.Namespace, card: ProgramCard) -> None:
 
 
 def _check_known(card: ProgramCard) -> None:
-    """Raise `DiagnosticError` where sizes of a program of several targets are not those of its parts for the CPU."""
+    """Raises `DiagnosticError` if the sizes of a program with several targets are not those of its CPU parts."""
     own = [part for part, target in card.parts.items() if target == HOST]
     if not own:
         raise text_error(f"runtime sizes are supported only for target '{HOST}', but this program has no part for it")
@@ -80,18 +80,18 @@ def _check_known(card: ProgramCard) -> None:
 
 
 class EmissionService(Protocol):
-    """The service `emission`: programs without Python, which `--emit` writes."""
+    """The service `emission`, which writes programs without Python for `--emit`."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add `--emit` and the options of its formats."""
+        """Adds `--emit` and the options of its formats."""
         ...
 
     def is_asked_for(self, arguments: argparse.Namespace) -> bool:
-        """Return True if `--emit` names a format. Raises `DiagnosticError` for options that require another one."""
+        """Returns true if `--emit` names a format. Raises `DiagnosticError` for options of another format."""
         ...
 
     def run(self, arguments: argparse.Namespace, session: Session) -> int:
-        """Write the program, and return the exit code. Raises `DiagnosticError`."""
+        """Writes the program, and returns the exit code. Raises `DiagnosticError`."""
         ...
 
 
@@ -100,7 +100,7 @@ def _emission() -> EmissionService | None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `qmlir compile`."""
+    """Adds the arguments of `qmlir compile`."""
     add_model(parser)
     add_output(parser, "output folder of the program", required=True, metavar="DIR")
     add_options(parser, *IMPORT, "--keep-casts", "--threads", "--isa", "--device")
@@ -123,12 +123,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Compile a model and save the program. Raises `DiagnosticError`."""
+    """Compiles a model and saves the program. Raises `DiagnosticError`."""
     output = Path(arguments.output)
     if (emission := _emission()) is not None and emission.is_asked_for(arguments):
         return emission.run(arguments, session)
     check_new_folder(output, "compile", (*PROGRAM_FIRST, CONSTANTS))
-    find_targets(arguments.device or HOST)  # before the model is read
+    find_targets(arguments.device or HOST)  # checked before the model is read
     started = time.perf_counter()
     module = load_model(arguments.model, session, function=arguments.function, **import_settings(arguments))
     function = function_of(module, arguments.function)

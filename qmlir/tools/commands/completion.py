@@ -14,19 +14,19 @@ from qmlir.tools.subcommands import Subcommand, build_argument_parser
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `qmlir completion`."""
+    """Adds the arguments of `qmlir completion`."""
     parser.add_argument("shell", choices=list(shtab.SUPPORTED_SHELLS), metavar="SHELL", help="shell: %(choices)s")
 
 
 def _mark(action: argparse.Action) -> None:
-    """Let the shell complete files for arguments that take them: models, and arguments with the metavar of a path."""
+    """Enables file completion for arguments that take files: models, and arguments with the metavar of a path."""
     is_model = not action.option_strings and action.choices is None
     if is_model or action.metavar in PATHS:
         action.complete = shtab.DIRECTORY if action.metavar == DIR else shtab.FILE  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def script(shell: str, rows: Sequence[Subcommand]) -> str:
-    """The script for `shell`, with the commands of `rows`."""
+    """Returns the script for `shell`, with the commands of `rows`."""
     parser, commands = build_argument_parser(rows)
     for row in rows:
         fill_parser(commands[row.name], row)
@@ -36,7 +36,7 @@ def script(shell: str, rows: Sequence[Subcommand]) -> str:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Print the script."""
+    """Prints the completion script for the given shell."""
     text = script(arguments.shell, session.commands)
     session.emit({"shell": arguments.shell, "script": text}, lambda: text)
     return 0

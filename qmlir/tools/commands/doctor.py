@@ -1,4 +1,4 @@
-"""`qmlir doctor`: checks the installation and the processor."""
+"""`qmlir doctor`: checks the installation and the CPU."""
 
 import argparse
 import os
@@ -30,7 +30,7 @@ _PACKAGES = ("xdsl", "numpy", "numba", "llvmlite", "onnx", "safetensors", "ml_dt
 
 
 class State(StrEnum):
-    """The state of a checked item: good, worth a look, or broken, so that the compiler does not work."""
+    """The state of a checked item: good, notable, or broken, so that the compiler does not work."""
 
     GOOD = "ok"
     NOTE = "note"
@@ -39,7 +39,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One checked item, what was found, and what to do about it."""
+    """A checked item, the finding, and a remedy."""
 
     topic: str
     name: str
@@ -70,7 +70,7 @@ def _processor() -> Iterator[Diagnosis]:
 
 
 def _doubled() -> int:
-    """The result of a function that numba compiles here: 0 + 2 + 4 + 6."""
+    """Returns the result of a function that numba compiles here: 0 + 2 + 4 + 6."""
     numba: Any = import_module("numba")
     numpy: Any = import_module("numpy")
 
@@ -89,7 +89,7 @@ def _compiler() -> Iterator[Diagnosis]:
     remedy = "reinstall numba and llvmlite"
     try:
         total = _doubled()
-    except Exception as error:  # whatever numba or LLVM raise here is what the user came to learn
+    except Exception as error:  # any error of numba or LLVM is a finding
         text = " ".join(str(error).split())[:200]
         yield Diagnosis("compiler", "compiling", f"{type(error).__name__}: {text}", State.BROKEN, remedy)
         return
@@ -125,7 +125,7 @@ def _peers() -> Iterator[Diagnosis]:
 
 
 def _load_factories(package: registry.Package, environment: Environment) -> None:
-    """Load the dialects and passes of a package; what does not load is added to its faults."""
+    """Loads the dialects and passes of a package; failures are added to its faults."""
     for kind, factories in (("dialect", environment.dialects), ("pass", environment.passes)):
         for name, factory in factories.items():
             if environment.owners[what := f"{kind} '{name}'"] == package.title:
@@ -156,13 +156,13 @@ TOPICS: tuple[Callable[[], Iterator[Diagnosis]], ...] = (_versions, _processor, 
 
 
 def findings() -> list[Diagnosis]:
-    """All findings about this installation."""
-    with fault_listener(lambda _: None):  # faults of packages are findings
+    """Returns all findings about this installation."""
+    with fault_listener(lambda _: None):  # faults of packages become findings
         return [finding for topic in TOPICS for finding in topic()]
 
 
 def text_of(found: list[Diagnosis]) -> str:
-    """The findings by topic, then what to do."""
+    """Formats the findings by topic, then the remedies."""
     width = max(len(each.name) for each in found)
     lines: list[str] = []
     topic = ""
@@ -181,11 +181,11 @@ def text_of(found: list[Diagnosis]) -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """`qmlir doctor` has no arguments of its own."""
+    """Adds nothing: `qmlir doctor` has only the common options."""
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Print the findings: 1 if something necessary does not work."""
+    """Prints the findings; returns 1 if a required item is broken."""
     found = findings()
     is_broken = any(each.state is State.BROKEN for each in found)
     session.emit({"works": not is_broken, "findings": found}, lambda: text_of(found))

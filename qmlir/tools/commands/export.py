@@ -18,11 +18,11 @@ from qmlir.tools.command_runner import Command, Session
 from qmlir.workflows.exporting import check_onnx_file, export_onnx
 
 _SHOWN = 8
-"""How many operators the summary names."""
+"""Number of operators that the summary names."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `qmlir export`."""
+    """Adds the arguments of `qmlir export`."""
     add_model(parser)
     add_output(parser, "output model, FILE.onnx", required=True, metavar="FILE")
     add_options(parser, *IMPORT)
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Write a model as ONNX. Raises `DiagnosticError`."""
+    """Writes a model as ONNX. Raises `DiagnosticError`."""
     output = Path(arguments.output)
     check_onnx_file(output, external_data=arguments.external_data)
     module = load_model(arguments.model, session, **import_settings(arguments))

@@ -1,4 +1,4 @@
-"""`qmlir new-dialect`: creates a package for a new dialect, with all rooms, tests and CI."""
+"""`qmlir new-dialect`: creates a package for a new dialect, with all its files, tests and CI."""
 
 import argparse
 import keyword
@@ -30,7 +30,7 @@ def _files(folder: Traversable, above: PurePosixPath) -> Iterator[tuple[PurePosi
 
 
 def check_name(name: str) -> None:
-    """Raise `DiagnosticError` where a new dialect cannot have this name."""
+    """Raises `DiagnosticError` if a new dialect cannot have this name."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise text_error(f"invalid dialect name '{name}': expected lower-case letters, digits and '_'")
     if name in default_environment().dialects:
@@ -38,7 +38,7 @@ def check_name(name: str) -> None:
 
 
 def laid_out(name: str) -> dict[str, str]:
-    """The files of a package for the dialect `name`: path inside it to text. Raises `DiagnosticError`."""
+    """Returns the files of a package for the dialect `name`, from path to text. Raises `DiagnosticError`."""
     check_name(name)
     values = {
         "name": name,
@@ -59,7 +59,8 @@ def laid_out(name: str) -> dict[str, str]:
 
 
 def write_package(name: str, folder: Path) -> list[str]:
-    """Write the package of a new dialect into `folder`, which must be empty or not there; the paths of its files.
+    """Writes the package of a new dialect into `folder`, which must be empty or missing; returns the paths of its
+    files.
 
     Raises `DiagnosticError` before anything is written.
     """
@@ -77,13 +78,13 @@ def write_package(name: str, folder: Path) -> list[str]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `qmlir new-dialect`."""
+    """Adds the arguments of `qmlir new-dialect`."""
     parser.add_argument("name", metavar="NAME", help="name of the dialect: lower-case letters, digits and _")
     parser.add_argument("-o", "--output", metavar="DIR", help="output folder (default: qmlir-NAME)")
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Write the package, and say what to do next."""
+    """Writes the package, and prints the next steps."""
     folder = Path(arguments.output or f"qmlir-{arguments.name.replace('_', '-')}")
     written = write_package(arguments.name, folder)
     session.emit(

@@ -1,4 +1,4 @@
-"""`qmlir partition`: divides a model among targets, and reports border traffic and why the rest stays on the host."""
+"""`qmlir partition`: divides a model among targets, and reports transfers and why the rest stays on the host."""
 
 import argparse
 from pathlib import Path
@@ -11,7 +11,7 @@ from qmlir.workflows.partitioning import partition
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `qmlir partition`."""
+    """Adds the arguments of `qmlir partition`."""
     add_model(parser, help="quantized model: folder written by qmlir quantize, or module")
     add_options(parser, "--device", help="devices, preferred first (default: those named in the module)")
     add_output(parser, "output module, with one function per part", metavar="FILE")
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Divide the model and print the report. Raises `DiagnosticError`."""
+    """Divides the model and prints the report. Raises `DiagnosticError`."""
     output = None if arguments.output is None else Path(arguments.output)
     if output is not None:
         check_module_file(output)

@@ -1,6 +1,6 @@
 """`qmlir profile`: runs a model on samples and writes the recorded statistics of its values.
 
-They are written by themselves, or with the model, lowered as `qmlir quantize` lowers it.
+The output is a profile, or the model with its statistics, lowered as by `qmlir quantize`.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from qmlir.workflows.profiling import profile
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `qmlir profile`."""
+    """Adds the arguments of `qmlir profile`."""
     add_model(parser)
     add_options(parser, "--data", required=True)
     add_options(parser, "--preprocess")
@@ -48,10 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Profile a model and write its statistics. Raises `DiagnosticError`."""
+    """Profiles a model and writes its statistics. Raises `DiagnosticError`."""
     output, passes = Path(arguments.output), arguments.passes
     is_onnx = output.suffix in ONNX_SUFFIXES
-    (check_module_file if output.suffix == ".mlir" else check_file)(output)  # before samples take their time
+    (check_module_file if output.suffix == ".mlir" else check_file)(output)  # checked before the samples run
     module = load_model(arguments.model, session, **import_settings(arguments))
     if carries := is_onnx or output.suffix == ".mlir":
         lowers = passes is None
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         found.save(output)
     value = {"output": arguments.output, "samples": found.samples, "values": len(found.values)}
     session.say(f"{arguments.output}: {len(found.values)} values of {found.samples} samples")
-    session.emit(value, str)  # the result is the file: as text there is nothing more
+    session.emit(value, str)  # the result is the file, so there is no text
     return 0
 
 

@@ -1,6 +1,6 @@
-"""`qmlir quantize`: quantizes a float model by samples, or by statistics that it carries, and writes the result.
+"""`qmlir quantize`: quantizes a float model with samples, or with statistics that it carries, and writes the result.
 
-A folder has the module and its sources.
+An output folder contains the quantized module and the data it was made from.
 """
 
 import argparse
@@ -36,7 +36,7 @@ _MODULE = ".mlir"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `qmlir quantize`."""
+    """Adds the arguments of `qmlir quantize`."""
     add_model(parser, help="float model: .onnx, .mlir, or - for a module on stdin")
     source = parser.add_mutually_exclusive_group()
     add_options(source, "--data")
@@ -91,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Quantize a model, write it, and report what computes in integers. Raises `DiagnosticError`."""
+    """Quantizes a model, writes it, and reports the coverage. Raises `DiagnosticError`."""
     _check_words(arguments)
     output = Path(arguments.output)
     is_module = output.suffix == _MODULE or (output.exists() and not output.is_dir() and not output.is_file())
@@ -142,7 +142,7 @@ def _effort(text: str) -> Effort:
 
 
 def _check_words(arguments: argparse.Namespace) -> None:
-    """Raise `UsageError` for options that contradict each other."""
+    """Raises `UsageError` for options that contradict each other."""
     if arguments.samples is not None and arguments.data is None:
         raise UsageError("qmlir quantize: error: --samples requires --data\n")
     asked = ("validation", "min_sqnr", "min_agreement")

@@ -1,4 +1,4 @@
-"""`qmlir run`: runs a model, or the functions of a module that contain their expectations, interpreted or compiled."""
+"""`qmlir run`: runs a model, or the functions of a module that check their own results, interpreted or compiled."""
 
 import argparse
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ ENGINES = ("interpreter", "compiled")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `qmlir run`."""
+    """Adds the arguments of `qmlir run`."""
     add_model(
         parser,
         help="ONNX model, module, folder written by qmlir quantize, program written by qmlir compile, or - for stdin",
@@ -54,9 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_inputs(entries: Sequence[str]) -> dict[str, Array]:
-    """The arrays that `--input` names; the one for the only input has the name "".
+    """Reads the arrays of `--input`; an unnamed array for the only input has the name "".
 
-    Raises `DiagnosticError` for a file that cannot be read.
+    Raises `DiagnosticError` if a file cannot be read.
     """
     inputs: dict[str, Array] = {}
     for entry in entries:
@@ -74,7 +74,7 @@ def read_inputs(entries: Sequence[str]) -> dict[str, Array]:
 
 
 def _array_for(name: str, file: str, found: Mapping[str, Array]) -> Array:
-    """The only array of a file, or the one with the name of the input."""
+    """Returns the only array of a file, or the one with the name of the input."""
     if len(found) == 1:
         return next(iter(found.values()))
     if name not in found:
@@ -83,7 +83,8 @@ def _array_for(name: str, file: str, found: Mapping[str, Array]) -> Array:
 
 
 def _as_arrays(outputs: Mapping[str, Any]) -> Iterator[tuple[str, Array]]:
-    """One array for each name: those of a sequence by their places, text as NumPy's strings, which are no objects."""
+    """Yields one array for each name: the elements of a sequence by index, text as NumPy strings rather than
+    objects."""
     for name, value in outputs.items():
         if isinstance(value, list):
             yield from _as_arrays({f"{name}[{place}]": each for place, each in enumerate(cast(list[Any], value))})
@@ -101,7 +102,7 @@ def _write_outputs(path: Path, outputs: Mapping[str, Array]) -> None:
 
 def _print_outputs(outputs: Mapping[str, Array], stdout: IO[str]) -> None:
     for name, value in outputs.items():
-        array = np.asarray(value)  # a scalar is one, too
+        array = np.asarray(value)  # scalars become arrays
         text = np.array2string(array, threshold=100, separator=", ")
         stdout.write(f"{printable(name)}: {shape_text(array.shape)} {array.dtype}\n{text}\n")
 
@@ -132,7 +133,7 @@ def _ports(module: ModuleOp, function: str) -> Sequence[Port]:
 
 
 def _inputs_among(arrays: Mapping[str, Array], names: Sequence[str]) -> Mapping[str, Array] | Sequence[Array]:
-    """The arrays that are inputs; others, such as labels, are left out and told, if no input is missing."""
+    """Returns the arrays that are inputs; if no input is missing, ignores others, such as labels, with a warning."""
     if "" in arrays:
         return [arrays[""]]
     if any(name not in arrays for name in names):
@@ -145,7 +146,7 @@ def _inputs_among(arrays: Mapping[str, Array], names: Sequence[str]) -> Mapping[
 
 @contextmanager
 def inputs_refused_in_a_line() -> Generator[None]:
-    """Inside the `with` block an error of a program about its inputs becomes a `DiagnosticError`."""
+    """Inside the `with` block, turns a program's error about its inputs into a `DiagnosticError`."""
     try:
         yield
     except InputError as error:
@@ -155,7 +156,7 @@ def inputs_refused_in_a_line() -> Generator[None]:
 def _run_module(
     module: ModuleOp, arguments: argparse.Namespace, inputs: Mapping[str, Array] | Sequence[Array], session: Session
 ) -> Any:
-    """The outputs of the functions that are asked for, by name."""
+    """Returns the outputs of the chosen functions, by name."""
     outputs: dict[str, Array] = {}
     for name in _chosen_functions(module, arguments.function):
         if (arguments.engine or ("compiled" if arguments.device else "")) == "compiled":
@@ -170,7 +171,7 @@ def _run_module(
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Run what the arguments name. Raises `DiagnosticError`, that of an expectation which fails included."""
+    """Runs a model or program. Raises `DiagnosticError`, also if an expectation fails."""
     if arguments.device and arguments.engine == "interpreter":
         raise UsageError("qmlir run: error: --device requires --engine compiled\n")
     named = read_inputs(arguments.input)

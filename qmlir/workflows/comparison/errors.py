@@ -261,9 +261,7 @@ def ratios_of(references: Sequence[Array], founds: Sequence[Array]) -> tuple[Rat
     number = np.isfinite(values).sum(axis=0)
     values[:, number == 0] = 0.0  # columns of fills only
     center = np.median(values, axis=0) if number.min() == len(values) else np.nanmedian(values, axis=0)
-    several = number / np.maximum(
-        number - 1, 1
-    )  # corrects for taking the median from the same samples, which are closer to it than others
+    several = number / np.maximum(number - 1, 1)  # unbiased: the median is close to its own samples
     variation = np.where(is_fill, 0.0, (values - center) ** 2 * several)
     if variation.sum() <= _CONSTANT * about_zero.sum():
         return plain, plain

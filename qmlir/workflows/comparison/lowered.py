@@ -143,7 +143,7 @@ class LoweredSubject(ModuleSubject):
         self._lowered: dict[object, _Lowered] = {}
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
-        """Implements `Subject.values`."""
+        """Computes the values by key, as defined by `Subject.values`."""
         shapes = tuple(sorted((name, value.shape) for name, value in inputs.items()))
         if shapes not in self._lowered:
             static = specialize(self.module, dict(shapes), function=self._function)

@@ -69,7 +69,7 @@ class OnnxRuntimeSubject:
         )
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
-        """Implements `Subject.values`."""
+        """Computes the values by key, as defined by `Subject.values`."""
         found = self._session(inputs)
         arrays = {key: found[tensor] for key, tensor in (self._tensors | self._outputs).items()}
         given = {name.key: inputs[name.key] for name in self.names if name.operation == INPUT}

@@ -95,7 +95,7 @@ class ModuleSubject:
         self._outputs = {port.name: port.type for port in outputs_of(self.signature)}
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
-        """Implements `Subject.values`."""
+        """Computes the values by key, as defined by `Subject.values`."""
         recorder = ValueRecorder(self._found, real)
         outputs = interpret(self.module, inputs, function=self._function, listeners=[recorder])
         found = {key: tuple(values) for key, values in recorder.found.items()}
@@ -151,7 +151,7 @@ class ProgramSubject:
         self.names = tuple(output_name(port, element_text(element_type(type_))) for port, type_ in outputs.items())
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
-        """Implements `Subject.values`."""
+        """Computes the outputs by key, as defined by `Subject.values`."""
         return real_outputs(called(self.program, inputs, self.name), self._outputs)
 
 
@@ -184,7 +184,7 @@ class CompiledSubject(ModuleSubject):
         self.names = [name for name in self.names if name.key in known]
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
-        """Implements `Subject.values`."""
+        """Computes the values by key, as defined by `Subject.values`."""
         found: dict[str, tuple[Array, ...]] = {key: (inputs[port],) for port, key in self._found.inputs.items()}
         if self._watched is not None:
             inside = called(self._watched, inputs, self.name)

@@ -1,1 +1,1 @@
-"""What a model is (`inspecting`), and why a node of it is what it is (`explaining`); both as data, and as text."""
+"""Descriptions of models (`inspecting`) and of the decisions about their nodes (`explaining`), as data and as text."""

@@ -1,7 +1,7 @@
-"""What was decided about a node, as data: for each of its slots the type, what it follows from, and who said so.
+"""The type decisions about a node, as data: for each of its slots the type, its basis, and the rules that set it.
 
-The deciding code notes its reasons (`qmlir.quantization.choice`); here they become keys, numbers and text while the
-module still is the one that was decided about.
+The deciding code records its reasons (`qmlir.quantization.choice`); they are converted here to keys, numbers and text
+while the module is still in the state that was decided about.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ DEFAULT = "default"
 
 @dataclass(frozen=True)
 class Setting:
-    """One field of a choice, its value, and the rule or option that set it."""
+    """A field of a choice, its value, and the rule or option that set it."""
 
     name: str
     value: str
@@ -36,7 +36,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Observation:
-    """What a profile has of one value."""
+    """The statistics of one value in a profile."""
 
     key: str
     minimum: float
@@ -44,31 +44,31 @@ class Observation:
     mean: float
     deviation: float
     count: int
-    """How many numbers the profile counted."""
+    """Number of elements that the profile counted."""
 
     samples: int
-    """Of how many samples the profile is."""
+    """Number of samples of the profile."""
 
     mean_range: tuple[float, float] | None
-    """The averages of the smallest and of the largest number of a run over all runs."""
+    """The mean over all runs of the smallest and of the largest element of a run."""
 
     lowest_sample: int | None = None
-    """The first sample, counted from 0, with the smallest number; `None` where the profile does not say it."""
+    """The first sample, from 0, with the smallest element; `None` if the profile does not record it."""
 
     highest_sample: int | None = None
 
 
 @dataclass(frozen=True)
 class SlotDecision:
-    """Why the value in one slot has its type."""
+    """The reason for the type of the value in one slot."""
 
     slot: str
     value: str
-    """The key of the value: a node, an input, a weight."""
+    """The key of the value: a node, an input or a weight."""
 
     type: ParameterInfo
     basis: str
-    """What the type follows from, as `Basis` has it."""
+    """The basis of the type, a value of `Basis`."""
 
     decided_by: str
     """The key of the operation whose rules decide; its slot is `decided_slot`."""
@@ -76,18 +76,18 @@ class SlotDecision:
     decided_slot: str
     settings: tuple[Setting, ...] = ()
     ranges: tuple[ObservedRange, ...] = ()
-    """What the type has room for."""
+    """The ranges that the type must cover."""
 
     headroom: float = 1.0
     shared_with: tuple[str, ...] = ()
-    """Other values that have the type, because an operation moves or limits them."""
+    """Other values that share the type, because an operation moves or limits them."""
 
     observation: Observation | None = None
 
 
 @dataclass(frozen=True)
 class OperationDecision:
-    """What was decided about one operation of the lowered model."""
+    """The decisions about one operation of the lowered model."""
 
     key: str
     operation: str
@@ -97,11 +97,11 @@ class OperationDecision:
     """Why it stays in float."""
 
     rule: str = ""
-    """Which rule leaves it in float."""
+    """The rule that leaves it in float."""
 
     remarks: tuple[str, ...] = ()
     observations: tuple[Observation, ...] = ()
-    """The statistics of the results of an operation in float."""
+    """The statistics of the results of a float operation."""
 
 
 def _calibrator(choice: Choice, slot: Slot) -> str:
@@ -111,7 +111,7 @@ def _calibrator(choice: Choice, slot: Slot) -> str:
 
 
 def _choice_fields(choice: Choice, slot: Slot, basis: Basis) -> Iterator[tuple[str, str]]:
-    """What of a choice took part."""
+    """Yields the fields of a choice that affect the type."""
     yield "storage", str(choice.storage)
     if basis is Basis.SUM:
         return
@@ -130,7 +130,7 @@ def _choice_fields(choice: Choice, slot: Slot, basis: Basis) -> Iterator[tuple[s
 
 @dataclass
 class DecisionReader:
-    """Takes notes of what passes decide about `node` in `module`; a `Watch` of `qmlir.quantization.settings`."""
+    """Records the decisions of passes about `node` in `module`; a `Watch` of `qmlir.quantization.settings`."""
 
     module: ModuleOp
     node: NamedNode
@@ -147,7 +147,7 @@ class DecisionReader:
         rows: dict[OperationDecision, None] = {}
         for op in (*self.decisions.quantized, *self.decisions.left_in_float):
             if isinstance(op, Quantizable) and self._is_named(op):
-                rows[self._operation(op)] = None  # the steps of a layer are one row where they are alike
+                rows[self._operation(op)] = None  # equal steps of a layer are one row
             elif isinstance(op, Quantizable) and op in self.decisions.quantized:
                 row = self._user(op)
                 if row is not None:
@@ -185,7 +185,7 @@ class DecisionReader:
             yield self._decision(slot, value, ParameterInfo.of(type_), reason)
 
     def _user(self, op: Quantizable) -> OperationDecision | None:
-        """What was decided where `op` takes the named weight or input."""
+        """Returns the decisions at an operation that takes the named weight or input."""
         named = [
             decision
             for place, slot in slots_of(op).items()
@@ -195,7 +195,7 @@ class DecisionReader:
         return OperationDecision(key_of(op), op.name, True, tuple(named)) if named else None
 
     def _is_given(self, value: SSAValue) -> bool:
-        """Whether `value` is an input or a constant that the node is the name of."""
+        """Returns true if `value` is an input or a constant that the node names."""
         owner = value.owner
         if isinstance(owner, Block):
             return self.keys.get(value) in self.node.values

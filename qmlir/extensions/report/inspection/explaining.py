@@ -1,8 +1,8 @@
-"""Why a node of a model is quantized as it is: by doing again what was done, and writing down who decides.
+"""Explains why a node is quantized as it is, by repeating the quantization and recording the decisions.
 
-The float module goes through the quantize pipeline once more, with the same profile and the same rules. The deciding
-code tells its reasons, an instrumentation tells which passes change the node, and the compile pipeline, taken as far as
-kernels have names, tells which of them run it. No sample is run and nothing is compiled.
+The float module runs through the quantize pipeline again, with the same profile and rules. The deciding code records
+its reasons, an instrumentation records the passes that change the node, and the compile pipeline, up to the stage that
+names kernels, shows which kernels run it. No sample is run and nothing is compiled.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ def _run(module: ModuleOp, passes: Pipeline, instrumentations: Sequence[Instrume
     with diagnostic_handler(said.append):
         run_pipeline(module, passes, instrumentations, **given)
     for diagnostic in said:
-        if diagnostic.severity is not Severity.REMARK:  # remarks were made when this was done for the first time
+        if diagnostic.severity is not Severity.REMARK:  # remarks were emitted by the original run
             emit(diagnostic)
 
 
@@ -56,19 +56,19 @@ def _standing(module: ModuleOp, node: NamedNode) -> tuple[Standing, ...]:
 
 
 def _whole(module: ModuleOp, node: NamedNode) -> NamedNode:
-    """The nodes that `node`, which may be a part of one, belongs to."""
+    """Returns the nodes that `node`, possibly a part of one, belongs to."""
     origins = (origin for op in module.walk() for origin in origins_of(op))
     names = frozenset(origin.name for origin in origins if node.has(origin))
     return replace(node, origins=names)
 
 
 def _standing_in(module: ModuleOp, node: NamedNode, whole: NamedNode) -> NamedNode:
-    """`node` where something in `module` still stands for it alone, otherwise the whole that it is a part of."""
+    """Returns `node` if an operation in `module` implements it alone, otherwise the nodes that contain it."""
     return node if any(map(node.is_of, module.walk())) else whole
 
 
 def _types(module: ModuleOp, node: NamedNode) -> list[tuple[str, list[Attribute]]]:
-    """The operations of the node with their types, to compare."""
+    """Returns the operations of the node with their types, for comparisons."""
     return [(op.name, [value.type for value in (*op.operands, *op.results)]) for op in module.walk() if node.is_of(op)]
 
 
@@ -98,20 +98,23 @@ def explain_node(
     shapes: Mapping[str, Sequence[int]] | None = None,
     **settings: Unpack[QuantizeSettings],
 ) -> Explanation:
-    """Why `node` of a float `module` is quantized as it is, by its `profile` and the `settings` of `qmlir.quantize`.
+    """Explains why `node` of a float `module` is quantized as it is, with `profile` and the `settings` of
+    `qmlir.quantize`.
 
     `node` is the name of a node, a provenance key (`fc1/matmul`), or the name of a tensor, an input or a weight.
-    `quantized` is the module that came of it, where there is one; otherwise the one that comes of it now. `shapes`
-    fixes open sizes of inputs by name: kernels are made for known sizes, for `isa` and so many `threads`.
+    `quantized` is the resulting module if it is known; otherwise the module is quantized now. `shapes` fixes dynamic
+    dimensions of inputs by name, since kernels require static shapes; `isa` and `threads` select the kernels.
 
-    Raises `DiagnosticError`, with near names, for a name that the model does not have, and for a profile or a recipe
-    that does not fit. Why a kernel cannot be told is in the explanation.
+    Raises `DiagnosticError`, with similar names, if the model has no such name, and if a profile or a recipe does not
+    fit. If the kernels cannot be determined, the explanation has the reason.
     """
     pipeline = quantize_pipeline(settings, module)
     changes = ProvenanceChanges()
     made = module.clone()
     _run(made, pipeline.passes("target", "lower"), [changes])
-    if model_digest(made).structure != profile.model.structure:  # an effort lowers long layers to all of their steps
+    if (
+        model_digest(made).structure != profile.model.structure
+    ):  # an effort lowers long recurrent layers to all their steps
         unrolled, of_unrolled = module.clone(), ProvenanceChanges()
         _run(unrolled, pipeline.passes("target", "lower", unrolls=True), [of_unrolled])
         if model_digest(unrolled).structure == profile.model.structure:

@@ -1,4 +1,4 @@
-"""Why a node is quantized as it is, as data and as text."""
+"""The explanation of a node's quantization, as data and as text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from qmlir.text.tables import Readable, counted
 
 @dataclass(frozen=True)
 class Standing:
-    """An operation of the quantized module that stands for the node."""
+    """An operation of the quantized module that implements the node."""
 
     key: str
     operation: str
@@ -69,7 +69,7 @@ class Explanation(Readable):
 
 
 _NAMED = 4
-"""So many values of a group are named."""
+"""Number of values of a group that are listed by name."""
 
 
 def _listed(names: tuple[str, ...], most: int = _NAMED) -> str:

@@ -1,7 +1,8 @@
-"""Describes a model: for each place its operation, types, shapes, multiply-adds and bytes, and their sums.
+"""Describes a model: operation, types, shapes, multiply-adds and bytes of each layer, and their sums.
 
-A module of any level comes in, float or quantized. A place is a provenance key (`fc1`, `fc1/matmul`), and what has one
-key, operation and types is one row, as the steps of an unrolled layer. Weights stand with what takes them.
+The module may be at any level, float or quantized. A layer has a provenance key (`fc1`, `fc1/matmul`); operations with
+equal key, kind and types, such as the steps of an unrolled layer, form one row. Weights belong to the operation that
+reads them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,10 +30,10 @@ from qmlir.workflows.loading import takes_model
 _VIEWS = frozenset(
     {"tensor.empty", "memref.alloc", "memref.view", "memref.cast", "memref.subview", "memref.get_global"}
 )
-"""Operations that compute nothing: they say where something is."""
+"""Operations that compute nothing: they allocate or view memory."""
 
 _LOOPS = frozenset({"scf", "simd", "vector"})
-"""Dialects whose operations do not tell their sums of products any more."""
+"""Dialects from whose operations the sums of products can no longer be counted."""
 
 
 def _infos(values: Sequence[SSAValue]) -> tuple[ValueInfo, ...]:
@@ -40,13 +41,13 @@ def _infos(values: Sequence[SSAValue]) -> tuple[ValueInfo, ...]:
 
 
 def _is_number(value: SSAValue) -> bool:
-    """Whether a value is of floats or stands for some."""
+    """Returns true for a float or quantized value."""
     found = shaped_type(value)
     return found is not None and kind_of(found[0]) in (Kind.FLOAT, Kind.QUANTIZED)
 
 
 def _weights(op: Operation) -> Iterator[SSAValue]:
-    """The constants that `op` computes with, once each: what says shapes and axes is none."""
+    """Yields the constants that `op` computes with, without duplicates; not those that hold shapes or axes."""
     if isinstance(op, CASTS):
         return
     data = [value for value, slot in op.operands_with_slots() if slot] if isinstance(op, Quantizable) else op.operands
@@ -61,13 +62,13 @@ def _is_quantized(op: Operation) -> bool:
 
 
 def _multiplies_integers(op: Operation) -> bool:
-    """Whether `op`, below the quantized level, sums products of plain integers."""
+    """Returns true if `op`, below the quantized level, sums products of plain integers."""
     found = shaped_type(op.operands[0]) if isinstance(op, MultipliesAndAdds) else None
     return found is not None and kind_of(found[0]) is Kind.INTEGER
 
 
 def _products(inside: Sequence[Operation]) -> int | None:
-    """The multiply-adds of an operation, or of those of a kernel; `None` where these do not tell."""
+    """Returns the multiply-adds of operations; `None` if they include loops."""
     found = 0
     for op in inside:
         if op.dialect_name() in _LOOPS:
@@ -90,12 +91,12 @@ class _Reader:
                     self.composites.setdefault(origin.name, {})[mark.name] = None
 
     def entry(self) -> FuncOp | None:
-        """The function whose inputs and outputs are those of the model: `@main`, or the first that no other calls."""
+        """Returns the function with the model's inputs and outputs: `@main`, or the first that no other calls."""
         rest = [function for name, function in self.functions.items() if name not in self.kernels]
         return self.functions.get(ENTRY) or next(iter(rest), None)
 
     def operations(self) -> Iterator[Operation]:
-        """What computes, in order; a kernel where it is called."""
+        """Yields the computing operations in order; a kernel at its call."""
         for name, function in self.functions.items():
             if name not in self.kernels:
                 yield from filter(self._computes, list(function.body.walk()))
@@ -108,12 +109,12 @@ class _Reader:
         return any(shaped_type(result) is not None for result in op.results)
 
     def layer(self, op: Operation) -> LayerSummary:
-        """The row of one operation."""
+        """Returns the row of one operation."""
         name, inside, operands, results = op.name, [op], list(op.operands), list(op.results)
         if isinstance(op, CallOp):
             kernel = self.functions[op.callee.root_reference.data]
             name, inside = f"@{kernel.sym_name.data}", list(kernel.body.walk())
-            operands, results = operands[:-1], operands[-1:]  # what is written comes last
+            operands, results = operands[:-1], operands[-1:]  # the output memory comes last
         origins = origins_of(op)
         parts_of = (mark for each in origins if each.role for mark in self.composites.get(each.name, ()))
         weights = list(_weights(op))
@@ -134,19 +135,19 @@ class _Reader:
 
 
 def _key(op: Operation) -> str:
-    """The key of an operation; of a cast of an input, the input's name."""
+    """Returns the key of an operation; for a cast of an input, the input's name."""
     if isinstance(op, CASTS) and not origins_of(op) and (info := info_of(op.operands[0])) is not None and info.name:
         return info.name
     return key_of(op)
 
 
 def _is_kernel(function: FuncOp) -> bool:
-    """Whether a function, which is called, works on memory that its caller gives it."""
+    """Returns true if a called function writes to memory of its caller."""
     return not function.function_type.outputs.data
 
 
 def _has_parts(op: Operation) -> bool:
-    """Whether `op` is a composite with a decomposition; a convolution without a bias has none."""
+    """Returns true if `op` is a composite with a decomposition; a convolution without bias has none."""
     parts = Parts(op, may_be_excerpt=True)
     try:
         return parts_given(op, parts) is not None
@@ -155,7 +156,7 @@ def _has_parts(op: Operation) -> bool:
 
 
 def _merged(layers: Sequence[LayerSummary]) -> tuple[LayerSummary, ...]:
-    """One row for what has one key, operation and types."""
+    """Merges rows of equal key, operation and types."""
     rows: dict[tuple[object, ...], LayerSummary] = {}
     for layer in layers:
         types = tuple((each.shape, each.element, each.parameters) for each in (*layer.operands, *layer.results))
@@ -177,7 +178,7 @@ def _merged(layers: Sequence[LayerSummary]) -> tuple[LayerSummary, ...]:
 
 
 def _float_bytes(weights: Sequence[SSAValue]) -> int | None:
-    """The bytes of `weights` as the floats that they stand for; `None` where they are plain integers."""
+    """Returns the bytes that `weights` would take as floats; `None` if they are plain integers."""
     bits = 0
     for value in weights:
         found = shaped_type(value)
@@ -188,7 +189,7 @@ def _float_bytes(weights: Sequence[SSAValue]) -> int | None:
 
 
 def _ports(function: FuncOp | None) -> tuple[tuple[ValueInfo, ...], tuple[ValueInfo, ...]]:
-    """The inputs and the outputs of a function by the model's names."""
+    """Returns the inputs and the outputs of a function, with the model's names."""
     if function is None:
         return (), ()
     block, inputs, outputs = function.body.blocks[0], inputs_of(function), outputs_of(function)

@@ -1,6 +1,6 @@
-"""Which kernels run a node: the functions that outlining made of it, each with its schedule.
+"""The kernels that run a node: the functions outlined from it, each with its schedule.
 
-A module of the scheduled level comes in. Nothing is compiled for it: kernels have their names before they are loops.
+The module is at the scheduled level. Nothing is compiled: kernels have names before they are loops.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,22 +19,22 @@ from qmlir.quantization.profiles.keys import functions_of
 
 @dataclass(frozen=True)
 class NodeKernel:
-    """A function that a node's work is done in."""
+    """A function that computes a node or a part of it."""
 
     name: str
-    """As emitted code and timings call it: `conv3x3s1_56x56x64_i8`."""
+    """The name in emitted code and timings, such as `conv3x3s1_56x56x64_i8`."""
 
     operations: tuple[str, ...]
-    """What it computes, `kernel.packed_conv` or `linalg.generic`."""
+    """Its operations, such as `kernel.packed_conv` or `linalg.generic`."""
 
     schedule: Mapping[str, str | int | bool] | None
     """The schedule of a contraction: `variant`, `rows`, `vectors`, `lanes`, `k_unroll`, `threads`, `packed`."""
 
     calls: int
-    """How often it is called for this node."""
+    """Number of calls for this node."""
 
     nodes: tuple[str, ...]
-    """The nodes that these calls stand for: what was fused is done by one kernel."""
+    """The nodes that these calls implement: one kernel computes all that was fused."""
 
 
 def _schedule(op: EpilogueOp) -> dict[str, str | int | bool] | None:
@@ -47,12 +47,12 @@ def _schedule(op: EpilogueOp) -> dict[str, str | int | bool] | None:
 
 
 def _inside(function: FuncOp) -> Iterator[Operation]:
-    """What a kernel does, without the constants and the end of its function."""
+    """Yields the operations of a kernel, without constants and the terminator."""
     return (op for op in function.body.blocks[0].ops if op.regions or isinstance(op, EpilogueOp))
 
 
 def kernels_of(module: ModuleOp, node: NamedNode) -> tuple[NodeKernel, ...]:
-    """The kernels that `module` calls for `node`, in the order of their first calls."""
+    """Returns the kernels that `module` calls for `node`, in the order of their first calls."""
     functions = {function.sym_name.data: function for function in functions_of(module)}
     calls: dict[str, list[CallOp]] = {}
     for op in module.walk():

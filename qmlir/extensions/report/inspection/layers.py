@@ -1,4 +1,4 @@
-"""What a model is, as data and as text: as a whole in a few lines, then a row for each layer."""
+"""The description of a model, as data and as text: a few lines about the whole, then a row for each layer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -132,7 +132,7 @@ SORTS: Mapping[str, Callable[[LayerSummary], int]] = {
     "macs": lambda layer: layer.multiply_adds or 0,
     "bytes": lambda layer: layer.bytes,
 }
-"""By what layers can be sorted, the most first."""
+"""The figures by which layers can be sorted, largest first."""
 
 _HEAD = ("layer", "operation", "operands", "result", "range", "macs", "weights", "activations", "")
 _RIGHT = frozenset({"macs", "weights", "activations"})

@@ -1,4 +1,4 @@
-"""The node that a user names: by its name, by a provenance key, by a tensor, an input or a weight of the model."""
+"""Lookup of the node that a user names: by its name, a provenance key, a tensor, an input or a weight."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,33 +14,33 @@ from qmlir.ir.signature import inputs_of
 from qmlir.quantization.profiles.keys import functions_of, keyed_values
 
 _SHOWN = 5
-"""So many near names stand in the error."""
+"""Number of similar names in the error."""
 
 
 @dataclass(frozen=True)
 class NamedNode:
-    """What a name means: the keys of provenance that belong to it, and the keys of values."""
+    """The provenance keys and value keys that a name denotes."""
 
     name: str
     origins: frozenset[str] = frozenset()
-    """`fc1`, or `fc1/matmul` for a part; with a part go the parts of that part."""
+    """Keys such as `fc1`, or `fc1/matmul` for a part, which includes the parts of that part."""
 
     values: frozenset[str] = frozenset()
-    """Inputs, and values of operations without provenance, by their keys."""
+    """The keys of inputs, and of values computed by operations without provenance."""
 
     def is_of(self, op: Operation) -> bool:
-        """Whether `op` stands for the node, or for a part of it."""
+        """Returns true if `op` implements the node or a part of it."""
         return any(map(self.has, origins_of(op)))
 
     def has(self, origin: Origin) -> bool:
-        """Whether `origin` is the node, or a part of it."""
+        """Returns true if `origin` is the node or a part of it."""
         key = str(origin)
         return any(each in (origin.name, key) or key.startswith(f"{each}/") for each in self.origins)
 
 
 @dataclass
 class _Names:
-    """What can be named, and what it means."""
+    """All known names, with the keys that they denote."""
 
     origins: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     values: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
@@ -80,9 +80,9 @@ class _Names:
 
 
 def find_node(name: str, *modules: ModuleOp) -> NamedNode:
-    """What `name` is in the stages of a model that `modules` are; the first in which something has that name counts.
+    """Returns the node that `name` denotes in the given stages of a model; the first stage that knows the name counts.
 
-    Raises `DiagnosticError`, with near names, where nothing has it.
+    Raises `DiagnosticError`, with similar names, if no stage does.
     """
     names = _Names()
     for module in modules:

@@ -1,7 +1,6 @@
 """A value of a module as plain data: element type, shape, bytes, quantization parameters, range.
 
-The type of a value comes in, at any level. Unknown sizes are `None`; in numbers of elements and bytes they count as 1,
-so that these numbers are for one sample.
+Dynamic dimensions are `None`; in numbers of elements and bytes they count as 1, so that these are for one sample.
 """
 
 from dataclasses import dataclass
@@ -24,16 +23,16 @@ class ParameterInfo:
     """The parameters of a quantized type."""
 
     storage: str
-    """`i8`, `i8<-127:127>` with limits where it has narrower ones."""
+    """The storage type, such as `i8`, or `i8<-127:127>` with narrower limits."""
 
     granularity: str
-    """`tensor`, `axis` or `block`."""
+    """The granularity: `tensor`, `axis` or `block`."""
 
     axes: tuple[int, ...]
     """The axes along which parameters differ."""
 
     count: int
-    """How many scales there are."""
+    """Number of scales."""
 
     scale: tuple[float, float]
     """The smallest and the largest scale."""
@@ -42,11 +41,11 @@ class ParameterInfo:
     """The smallest and the largest zero point."""
 
     range: tuple[float, float]
-    """The smallest and the largest number that the type represents."""
+    """The smallest and the largest value that the type represents."""
 
     @staticmethod
     def of(type_: UniformQuantizedType) -> "ParameterInfo":
-        """The parameters of `type_`."""
+        """Returns the parameters of `type_`."""
         found = type_.storage_min, type_.storage_max
         assert isinstance(type_.storage, IntegerType)
         limits = "" if found == storage_limits(type_.storage) else f"<{found[0]}:{found[1]}>"
@@ -63,7 +62,7 @@ class ParameterInfo:
 
     @property
     def text(self) -> str:
-        """`i8, scale 0.0078, zero point -14`."""
+        """A summary such as `i8, scale 0.0078, zero point -14`."""
         axes = ", ".join(map(str, self.axes))
         if self.count == 1:
             scale = f"scale {self.scale[0]:.6g}"
@@ -76,13 +75,13 @@ class ParameterInfo:
 
 @dataclass(frozen=True)
 class ValueInfo:
-    """One operand or result."""
+    """One operand or result of an operation."""
 
     name: str
-    """The model's name of the tensor, empty where it has none."""
+    """The model's name of the tensor; empty if it has none."""
 
     element: str
-    """`f32`, `i8`: what the elements are stored as."""
+    """The stored element type, such as `f32` or `i8`."""
 
     shape: tuple[int | None, ...]
     bytes: int
@@ -94,19 +93,19 @@ class ValueInfo:
 
     @property
     def text(self) -> str:
-        """`1x64x56x56xi8`."""
+        """The shape and element type, such as `1x64x56x56xi8`."""
         return "x".join(["?" if size is None else str(size) for size in self.shape] + [self.element])
 
 
 def represented_range(type_: UniformQuantizedType) -> tuple[float, float]:
-    """The smallest `scale * (qmin - zero_point)` and the largest `scale * (qmax - zero_point)` of the type's scales."""
+    """Returns the smallest `scale * (qmin - zero_point)` and the largest `scale * (qmax - zero_point)` of a type."""
     low = type_.scales * (type_.storage_min - type_.zero_points)
     high = type_.scales * (type_.storage_max - type_.zero_points)
     return float(low.min()), float(high.max())
 
 
 def constant_behind(value: SSAValue) -> SSAValue | None:
-    """The constant that `value` is, or is cast from; `None` where it is computed."""
+    """Returns the constant that `value` is, or is cast from; `None` if it is computed."""
     while isinstance(value.owner, CASTS):
         value = value.owner.operands[0]
     owner = value.owner
@@ -115,7 +114,7 @@ def constant_behind(value: SSAValue) -> SSAValue | None:
 
 
 def value_info(value: SSAValue) -> ValueInfo | None:
-    """The description of a tensor or a memref, `None` for any other value."""
+    """Returns the description of a tensor or a memref; `None` for any other value."""
     found = shaped_type(value)
     if found is None:
         return None

@@ -1,5 +1,5 @@
-"""What quantization did to a model, on one page: `report.html`, and how a module shows itself in a notebook.
+"""Reports on the effects of quantization: the page `report.html`, and the display of modules in notebooks.
 
-`collect` runs the float and the quantized model on samples and gives a `model.Report`; `render` makes the page of it,
-one file that needs no network.
+`collect` runs the float and the quantized model on samples and returns a `model.Report`; `render` turns it into a
+single HTML file that needs no network.
 """

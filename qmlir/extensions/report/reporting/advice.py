@@ -1,6 +1,6 @@
-"""Which rule of a recipe changes how a value of a quantized module is stored, and its text.
+"""Recipe rules that change the type of a value of a quantized module.
 
-The type of a value is decided where the value is computed, or first taken, and what moves or limits values shares one
+The type of a value is decided where it is computed, or first read, and values that are only moved or limited share one
 type (see `qmlir.quantization.shared_scales`). A rule that names another operation would decide nothing, which is an
 error.
 """
@@ -22,7 +22,7 @@ from qmlir.quantization.shared_scales import Groups
 
 
 def rule(op: Operation | None, slot: Slot | None, **settings: object) -> str:
-    """The text of a rule for a slot of the node that `op` stands for, or of every operation."""
+    """Returns the text of a rule for a slot of the node that `op` implements, or of every operation."""
     matchers: dict[str, object] = {}
     if op is not None:
         origins = origins_of(op)
@@ -41,7 +41,7 @@ def _is_quantized(value: SSAValue) -> bool:
 
 
 def _activations(op: Quantizable) -> Iterator[SSAValue]:
-    """The quantized data that `op` takes, without weights and other constants."""
+    """Yields the quantized data operands of `op`, without weights and other constants."""
     for value, slot in op.operands_with_slots():
         is_known = isinstance(value.owner, Operation) and is_constant(value.owner)
         if slot not in (None, Slot.BIAS) and not is_known and _is_quantized(value):
@@ -49,7 +49,7 @@ def _activations(op: Quantizable) -> Iterator[SSAValue]:
 
 
 class Deciders:
-    """For each quantized value of a function the operation whose slot decides its type."""
+    """Finds, for each quantized value of a function, the operation whose slot decides its type."""
 
     def __init__(self, function: FuncOp) -> None:
         self._groups = Groups()
@@ -62,7 +62,7 @@ class Deciders:
             self._groups.join_by(op, taken, [result for result in op.results if _is_quantized(result)])
 
     def of(self, value: SSAValue) -> tuple[Quantizable, Slot] | None:
-        """The operation and its slot; `None` where no operation that a rule can name decides."""
+        """Returns the deciding operation and its slot; `None` if it is not an operation that a rule can name."""
         members = self._groups.members(value)
         for each in members:
             owner = each.owner
@@ -73,11 +73,12 @@ class Deciders:
         return None if user is None else (user, Slot.INPUT)
 
     def has_fixed_range(self, value: SSAValue) -> bool:
-        """Whether the range of `value` follows from its operation, as a softmax's: no calibrator has a say in it."""
+        """Returns true if the operation fixes the range of `value`, as a softmax does, so that no calibrator
+        applies."""
         found = self.of(value)
         return found is not None and _is_fixed(*found)
 
     def rule(self, value: SSAValue, **settings: object) -> str:
-        """The rule that gives `value` other settings, empty where there is none."""
+        """Returns the rule that gives `value` other settings; empty if there is none."""
         found = self.of(value)
         return "" if found is None else rule(*found, **settings)

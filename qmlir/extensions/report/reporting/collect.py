@@ -1,7 +1,7 @@
-"""Collects the content of a report: two models and samples come in, a `Report` goes out.
+"""Collects the content of a report by running two models on samples.
 
-Samples go through the reference interpreter one after the other, and what they show is summed up: memory does not grow
-with their number. Compiled programs are timed, and judged on all of the data.
+The reference interpreter runs the samples one by one and accumulates statistics, so memory does not grow with their
+number. Compiled programs are timed, and evaluated on all of the data.
 """
 
 import time
@@ -52,7 +52,7 @@ from qmlir.workflows.comparison.names import OUTPUT, matched, module_names
 from qmlir.workflows.comparison.subjects import ModuleSubject
 
 SAMPLES = 8
-"""The default number of samples for the interpreter, which takes seconds for each sample of a large model."""
+"""Default number of samples for the interpreter, which takes seconds per sample of a large model."""
 
 _TURNS, _SECONDS_A_TURN = 5, 0.15
 """Both programs are timed for about 1.5 seconds together."""
@@ -65,7 +65,7 @@ class ReportOptions:
     title: str = "model"
     samples: int = SAMPLES
     time: bool = True
-    """Whether both models are compiled and timed; otherwise there are no kernels."""
+    """Whether to compile and time both models; otherwise there are no kernels."""
 
     threads: int = 1
     isa: str = "host"
@@ -73,7 +73,7 @@ class ReportOptions:
 
 @dataclass
 class _Clock:
-    """The time of each part of the work."""
+    """The time of each step of making a report."""
 
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 
@@ -89,7 +89,7 @@ def _constant(value: SSAValue | None) -> ConstantOp | None:
 
 
 def _slot_values(op: Operation | None) -> dict[Slot, SSAValue]:
-    """The first operand of each slot."""
+    """Returns the first operand of each slot."""
     found: dict[Slot, SSAValue] = {}
     if isinstance(op, Quantizable):
         for value, slot in op.operands_with_slots():
@@ -103,12 +103,12 @@ def _weight_axis(op: Operation) -> int | None:
 
 
 def _channel_axis(op: Operation | None) -> int | None:
-    """The axis of the channels of a result that the operation knows."""
+    """Returns the channel axis of the result, if the operation defines one."""
     return op.quantization_slots().result_channel_axis if isinstance(op, Quantizable) else None
 
 
 def _stored_bytes(module: Operation) -> int:
-    """The bytes of constants and of their scales; what has few bits is counted packed."""
+    """Returns the bytes of constants and their scales; narrow types count as packed."""
     bits = 0
     for op in module.walk():
         if not isinstance(op, ConstantOp):
@@ -120,12 +120,12 @@ def _stored_bytes(module: Operation) -> int:
 
 
 def _operand_bytes(op: Operation) -> int:
-    """The bytes of the constants that an operation takes."""
+    """Returns the bytes of the constant operands of an operation."""
     return sum(_stored_bytes(constant) for value in op.operands if (constant := _constant(value)) is not None)
 
 
 class _Collector:
-    """Collects what one report says."""
+    """Collects the content of one report."""
 
     def __init__(
         self, reference: ModuleOp, quantized: ModuleOp, data: Data, options: ReportOptions, progress: IO[str] | None
@@ -135,7 +135,7 @@ class _Collector:
         self.clock = _Clock()
         self.notes: list[str] = []
         self.modules = (reference, quantized)
-        # Types are decided after folding: the folded model has the weights that the quantized one was made of.
+        # Types are decided after folding: the folded model has the weights that were quantized.
         self.folded = run_pipeline(reference.clone(), CLEAN)
         self.subjects = ModuleSubject(self.folded, "float"), ModuleSubject(quantized, "quantized")
         theirs, ours = ([port.name for port in outputs_of(each.signature)] for each in self.subjects)
@@ -151,11 +151,11 @@ class _Collector:
         self.limited = {name.key for name in self.subjects[1].names if name.is_limited}
         self.observed = self._to_observe()
         self.seen_classes: tuple[list[Array], list[Array]] = ([], [])
-        """The class of each sample that went through the interpreter, of the float and the quantized model."""
+        """The predicted class of each interpreted sample, for the float and the quantized model."""
         self.inputs: Mapping[str, Array] = {}
         self.samples = 0
 
-    # What the values are
+    # Values
 
     def _to_observe(self) -> dict[str, ObservedPair]:
         found: dict[str, ObservedPair] = {}
@@ -168,7 +168,7 @@ class _Collector:
         return found
 
     def observe(self) -> None:
-        """Run both models on some samples."""
+        """Runs both models on some samples."""
         runs = Samples(self.function, self.data)
         total = self.options.samples if runs.total is None else min(self.options.samples, runs.total)
         with self.clock.part("interpreter"), bar("comparing", total, self.progress) as advance:
@@ -185,7 +185,7 @@ class _Collector:
                     break
 
     def _classify(self, batch: Batch, *values: Mapping[str, tuple[Array, ...]]) -> None:
-        """Keep the classes of what has one output of scores."""
+        """Records the predicted classes of a model with one output of logits."""
         ports = outputs_of(self.function)
         if len(ports) == 1 and _is_scores(ports[0].type):
             for each, classes in zip(values, self.seen_classes, strict=True):
@@ -194,7 +194,7 @@ class _Collector:
     # Programs
 
     def compiled(self) -> tuple[Program, Program] | None:
-        """Both models compiled, `None` where nothing is to be timed or something cannot be compiled."""
+        """Compiles both models; returns `None` if timing is off, or a model cannot be compiled."""
         if not self.options.time:
             return None
         try:
@@ -204,7 +204,7 @@ class _Collector:
                     for each in self.modules
                 ]
                 for each in made:
-                    each(self.inputs)  # where sizes are open, this compiles
+                    each(self.inputs)  # compiles models with dynamic dimensions
             return made[0], made[1]
         except DiagnosticError as error:
             self.notes.append(f"Nothing is timed, because something cannot be compiled: {error.diagnostic.message}")
@@ -212,7 +212,7 @@ class _Collector:
             return None
 
     def timed(self, programs: tuple[Program, Program] | None) -> tuple[list[Figure], Sequence[KernelTime]]:
-        """The time of one run of both, and the times of the kernels of the quantized one."""
+        """Returns the time of one run of both, and the times of the quantized model's kernels."""
         if programs is None:
             return [], ()
         runs = {"reference": partial(programs[0], self.inputs), "quantized": partial(programs[1], self.inputs)}
@@ -223,7 +223,10 @@ class _Collector:
             return [figure], programs[1].time_kernels(self.inputs)
 
     def judged(self, labels: Labels | None, programs: tuple[Program, Program] | None) -> list[Figure]:
-        """Accuracy by labels, or agreement of both models: on all data with programs, else on interpreted samples."""
+        """Returns the accuracy with labels, or the agreement of both models.
+
+        Evaluates on all data if there are programs, and otherwise on the interpreted samples.
+        """
         ports = outputs_of(self.function)
         if labels is None and (len(ports) != 1 or not _is_scores(ports[0].type)):
             return []
@@ -248,7 +251,7 @@ class _Collector:
     # Nodes
 
     def weights(self, node: GraphNode) -> WeightFacts | None:
-        """The weights of a contraction, `None` where there are none that are constant and quantized."""
+        """Returns the weights of a contraction; `None` if they are not constant and quantized."""
         op = node.operation
         slots = _slot_values(op)
         constant = _constant(slots.get(Slot.WEIGHT))
@@ -270,7 +273,7 @@ class _Collector:
         )
 
     def _float_weights(self, node: GraphNode, shape: tuple[int, ...]) -> Array | None:
-        """The weights of the same operation in the float model, where it is there with weights of this shape."""
+        """Returns the weights of the same operation in the float model, if they have this shape."""
         op = self._float_operations.get(self.counterparts.get(node.key, ""))
         constant = _constant(_slot_values(op).get(Slot.WEIGHT))
         if op is None or node.operation is None or op.name != node.operation.name or constant is None:
@@ -278,7 +281,7 @@ class _Collector:
         return constant.array if constant.array.shape == shape else None
 
     def report(self, labels: Labels | None, profile: Profile | None) -> Report:
-        """The report."""
+        """Collects all parts of the report."""
         self.observe()
         found = module_names(self.folded)
         self._float_operations = {
@@ -347,7 +350,7 @@ class _Collector:
         )
 
     def _outputs(self) -> list[Figure]:
-        """The error of each output."""
+        """Returns the error of each output, of at most four."""
         outputs = [node for node in self.graph.nodes if node.is_output]
         found: list[Figure] = []
         for node in outputs[:4]:
@@ -369,7 +372,7 @@ def _is_scores(type_: Any) -> bool:
 
 
 def _mask(op: Operation | None) -> str:
-    """What the mask of a softmax does, in words; empty without one."""
+    """Describes the effect of a softmax mask; empty without one."""
     if not isinstance(op, SoftmaxOp) or op.mask is None:
         return ""
     if op.fill is not None:
@@ -379,7 +382,7 @@ def _mask(op: Operation | None) -> str:
 
 
 def _weights(facts: WeightFacts) -> ChannelWeights | None:
-    """The ranges of channels; none where scales are of blocks, or where there is nothing."""
+    """Returns the ranges of the channels; `None` for block-wise scales, or without weights."""
     if facts.type.granularity is Granularity.BLOCK or not facts.stored.size:
         return None
     if facts.real is not None:
@@ -391,7 +394,7 @@ def _weights(facts: WeightFacts) -> ChannelWeights | None:
 
 
 def _uses(graph: ReportGraph, kernels: Sequence[KernelTime]) -> dict[int, tuple[KernelUse, ...]]:
-    """The calls of kernels for each node: the first node of a call is the one with most to compute."""
+    """Returns the kernel calls of each node; the first node of a call is the one with most multiply-adds."""
     by_name: dict[str, list[GraphNode]] = {}
     for node in graph.nodes:
         for origin in origins_of(node.operation) if node.operation is not None else ():
@@ -407,7 +410,7 @@ def _uses(graph: ReportGraph, kernels: Sequence[KernelTime]) -> dict[int, tuple[
 
 
 def _computed_by(name: str, by_name: Mapping[str, list[GraphNode]]) -> Sequence[GraphNode]:
-    """The nodes that a name of a kernel's stands for: that of a node, or of a part inside it."""
+    """Returns the nodes for a name in a kernel: that of a node, or of a part inside it."""
     while name not in by_name and "/" in name:
         name = name.rpartition("/")[0]
     return by_name.get(name, ())
@@ -427,11 +430,11 @@ def collect(
     options: ReportOptions = ReportOptions(),
     progress: IO[str] | None = None,
 ) -> Report:
-    """What there is to say of `quantized` beside `reference`, the float model that it was made of, on `data`.
+    """Returns the report of `quantized` compared with `reference`, its float model, on `data`.
 
-    `labels` are a class for each sample (see `evaluating`): without them the report has the agreement
-    of both models in place of accuracy. `profile` is the one that types were decided by. Raises `DiagnosticError` for
-    data or labels that do not fit.
+    `labels` hold a class for each sample (see `evaluating`); without them, the report has the agreement of both models
+    instead of the accuracy. `profile` is the one from which types were decided. Raises `DiagnosticError` if data or
+    labels do not fit.
     """
     if options.samples < 1:
         raise text_error(f"samples must be at least 1, but got {options.samples}")

@@ -1,6 +1,6 @@
-"""What is likely to cost accuracy, each finding with the rule of a recipe that addresses it.
+"""Likely causes of accuracy loss, each with a recipe rule that addresses it.
 
-The facts of one node come in, findings go out. Every limit has its source beside it.
+The checks turn the facts about one node into findings. The source of each limit is documented with it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,35 +22,35 @@ from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.types import reach
 
 OUTLIER = 4.0
-"""A range that is so often as large as the 99.9 percentile gives two bits of eight to one value in a thousand."""
+"""A range this many times as large as the 99.9th percentile gives two of eight bits to one value in a thousand."""
 
 OUTLIER_COUNT = 2000
-"""Of fewer values one in a thousand is too few to say something."""
+"""The least number of values for this check: of fewer, one in a thousand is not significant."""
 
 DEAD_COUNT = 32
-"""So many values of a channel have to be the same: a few may be by chance."""
+"""The least number of equal values of a constant channel: a few may be equal by chance."""
 
 CLIPPED = 0.01
-"""The fraction of values that a range may clip: percentile calibrators clip up to so many on purpose.
+"""The fraction of values that a range may clip: percentile calibrators clip up to this fraction on purpose.
 
-In at most 6 bits it is `2^-bits`. The uniform quantizer of the smallest squared error clips about half as many values
+With at most 6 bits it is `2^-bits`. The uniform quantizer with the least squared error clips about half as many values
 of a normal distribution: 1.2% with 16 levels, 13.6% with 4 (Max, Quantizing for minimum distortion, 1960).
 """
 
 UNEVEN = 16.0
-"""Channels whose weights differ so often in range have four bits fewer under one scale."""
+"""Channels whose weight ranges differ by this factor lose four bits under a common scale."""
 
 BIAS_LIMIT = 2**28
-"""Half of what a bias may reach before the weight scale of its channel is raised (2^29)."""
+"""Half of the limit (2^29) from which a larger bias raises the weight scale of its channel."""
 
 SUM_LIMIT = 2**30
-"""Half of what an accumulator of 32 bits holds."""
+"""Half of the range of a 32-bit accumulator."""
 
 PAIR_LIMIT = 2**15 - 1
-"""What a sum of two products may reach in 16 bits: `vpmaddubsw`, which processors without VNNI multiply bytes with."""
+"""The limit of a 16-bit sum of two products, as by `vpmaddubsw`, with which CPUs without VNNI multiply bytes."""
 
 SAFE_WEIGHTS = 64
-"""The largest weights of which a pair never passes that limit: `255 * 2 * 64 < 2^15`."""
+"""The largest weights with which a pair never exceeds that limit: `255 * 2 * 64 < 2^15`."""
 
 _WORST_BYTE = 255
 
@@ -59,25 +59,25 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class WeightFacts:
-    """The weights of a contraction: stored integers, the type, the axis of output channels, the bias as integers."""
+    """The weights of a contraction: stored integers, type, axis of output channels, and the bias as integers."""
 
     stored: Array
     type: UniformQuantizedType
     axis: int
     real: Array | None = None
-    """The float model's, where it has the same ones."""
+    """The float model's weights, if it has the same ones."""
 
     bias: Array | None = None
     data: UniformQuantizedType | None = None
-    """The type of what is multiplied with them."""
+    """The type of the data that the weights multiply."""
 
     def by_channel(self, array: Array) -> Array:
-        """An array of the weights' shape as `[channels, weights of a channel]`."""
+        """Reshapes an array of the weights' shape to `[channels, weights of a channel]`."""
         return np.moveaxis(array, self.axis, 0).reshape(array.shape[self.axis], -1)
 
     @property
     def centred(self) -> npt.NDArray[np.int64]:
-        """The integers that are multiplied, by channel: `[channels, weights of a channel]`."""
+        """The integers without zero points, `[channels, weights of a channel]`."""
         rows = self.by_channel(self.stored).astype(np.int64)
         points = self.type.zero_points
         if self.type.granularity is Granularity.BLOCK:
@@ -87,17 +87,17 @@ class WeightFacts:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of one node."""
+    """The facts about one node."""
 
     node: GraphNode
     observed: ObservedPair | None = None
     weights: WeightFacts | None = None
     is_limited: bool = False
     reason: str = ""
-    """Why it is in float, empty for what is not."""
+    """Why it is in float; empty otherwise."""
 
     is_kept_in_float: bool = False
-    """Whether a rule wants it in float."""
+    """Whether a rule keeps it in float."""
 
     @property
     def name(self) -> str:
@@ -116,20 +116,20 @@ def _percent(share: float) -> str:
 
 
 def _channels(places: Sequence[int]) -> str:
-    """`channel 3`, `channels 1, 2, 3 and 5 more`."""
+    """Formats channels: `channel 3`, `channels 1, 2, 3 and 5 more`."""
     listed = ", ".join(map(str, places[:3])) + (f" and {len(places) - 3} more" if len(places) > 3 else "")
     return f"channel {listed}" if len(places) == 1 else f"channels {listed}"
 
 
 class Checks:
-    """The checks of one model: each takes what is known of a node."""
+    """The checks of one model; each turns the facts about a node into findings."""
 
     def __init__(self, deciders: Deciders, profile: Profile | None = None) -> None:
         self._deciders = deciders
         self._profile = profile
 
     def outlier(self, facts: Facts) -> Iterator[Finding]:
-        """A range ruled by one outlier."""
+        """Finds a range dominated by outliers."""
         seen, value = facts.observed, facts.node.value
         if seen is None or value is None or seen.type is None or seen.type.bits > 8 or facts.is_limited:
             return
@@ -153,7 +153,7 @@ class Checks:
         )
 
     def clipped(self, facts: Facts) -> Iterator[Finding]:
-        """A large fraction of values outside of the range of the type."""
+        """Finds a large fraction of values outside the range of the type."""
         seen, value = facts.observed, facts.node.value
         if seen is None or value is None or facts.is_limited or seen.clipped is None or seen.type is None:
             return
@@ -176,7 +176,7 @@ class Checks:
         yield Finding("clipped", WarningLevel.SERIOUS, text, (facts.node.number,), recipe)
 
     def dead_channels(self, facts: Facts) -> Iterator[Finding]:
-        """Constant channels: because of quantization, or in the float model already."""
+        """Finds constant channels, whether quantization made them constant or they are so in the float model."""
         lost = _lost_weights(facts.weights)
         yield from self._dead_weights(facts, lost)
         yield from self._dead_values(facts, lost)
@@ -230,7 +230,7 @@ class Checks:
             )
 
     def bias(self, facts: Facts) -> Iterator[Finding]:
-        """A bias, or a sum, near the limit of 32 bits."""
+        """Finds a bias or an accumulator near the limit of 32 bits."""
         weights = facts.weights
         if weights is None or weights.data is None or weights.type.granularity is Granularity.BLOCK:
             return
@@ -267,7 +267,7 @@ class Checks:
             )
 
     def uneven_channels(self, facts: Facts) -> Iterator[Finding]:
-        """One scale for channels of very different range."""
+        """Finds one scale for channels of very different ranges."""
         weights = facts.weights
         if weights is None or weights.type.granularity is not Granularity.TENSOR or weights.stored.size == 0:
             return
@@ -291,7 +291,7 @@ class Checks:
         )
 
     def left_in_float(self, facts: Facts) -> Iterator[Finding]:
-        """A layer that computes in float."""
+        """Finds a layer that computes in float."""
         if not facts.reason:
             return
         recipe = rule(facts.operation, None, quantize=True) if facts.is_kept_in_float else ""
@@ -305,7 +305,7 @@ class Checks:
         )
 
     def saturation(self, all_facts: Sequence[Facts]) -> Iterator[Finding]:
-        """Pairs of products of bytes that pass 16 bits, on other runtimes; one finding for the whole model."""
+        """Finds pairs of byte products that exceed 16 bits in other runtimes; one finding for the whole model."""
         risky = [facts for facts in all_facts if facts.weights is not None and _may_saturate(facts.weights)]
         if not risky:
             return
@@ -323,7 +323,7 @@ class Checks:
         )
 
     def run(self, all_facts: Sequence[Facts]) -> tuple[Finding, ...]:
-        """All findings, the serious ones first."""
+        """Returns all findings, the serious ones first."""
         checks: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
             self.outlier, self.clipped, self.dead_channels, self.uneven_channels, self.bias, self.left_in_float,
         )  # fmt: skip
@@ -333,14 +333,14 @@ class Checks:
 
 
 def _empty_channels(weights: WeightFacts) -> IntArray:
-    """The channels whose stored weights all stand for 0."""
+    """Returns the channels whose stored weights all represent 0."""
     if weights.type.granularity is Granularity.BLOCK:
         return np.zeros(0, np.int64)
     return np.flatnonzero((weights.centred == 0).all(axis=1))
 
 
 def _lost_weights(weights: WeightFacts | None) -> IntArray:
-    """Those of them that have other weights in the float model."""
+    """Returns the empty channels that have nonzero weights in the float model."""
     if weights is None or weights.real is None:
         return np.zeros(0, np.int64)
     had = np.flatnonzero((weights.by_channel(weights.real) != 0).any(axis=1))
@@ -348,7 +348,7 @@ def _lost_weights(weights: WeightFacts | None) -> IntArray:
 
 
 def _narrower(type_: UniformQuantizedType) -> str:
-    """Weights of one bit less, and of 8 where there were more."""
+    """Returns a storage type with one bit less, or with 8 bits for wider weights."""
     if type_.bits > 8:
         return "i8<-127:127>"
     largest = max(type_.storage_max // 2, 1)
@@ -356,7 +356,7 @@ def _narrower(type_: UniformQuantizedType) -> str:
 
 
 def _may_saturate(weights: WeightFacts) -> bool:
-    """Whether two weights of a channel, of one sign, give sums of two products that 16 bits do not hold."""
+    """Returns true if two weights of a channel, of equal sign, can overflow a 16-bit sum of two products."""
     if weights.data is None or weights.data.bits != 8 or weights.type.bits != 8 or weights.stored.size == 0:
         return False
     rows = weights.centred

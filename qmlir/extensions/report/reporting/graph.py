@@ -1,6 +1,6 @@
-"""The graph of a function as a reader of the model knows it: operations, inputs and outputs; no casts, no constants.
+"""The graph of a function as users of the model know it: operations, inputs and outputs, without casts and constants.
 
-A module and its names come in; out come nodes with their operations and keys, and edges between their numbers.
+Nodes hold their operations and keys; edges connect node numbers.
 """
 
 from collections.abc import Iterator
@@ -21,27 +21,27 @@ class GraphNode:
 
     number: int
     key: str
-    """The key of its first value; the name of the port."""
+    """The key of its first value, or the name of the port."""
 
     operation: Operation | None = None
-    """`None` for a port."""
+    """The operation; `None` for a port."""
 
     value: SSAValue | None = None
-    """The value that the node stands for; for an input what the model makes of it, where it is quantized."""
+    """The value that the node represents; for a quantized input the quantized value."""
 
     is_output: bool = False
 
 
 @dataclass
 class ReportGraph:
-    """Nodes in the order of computation, and edges without repeats."""
+    """Nodes in the order of computation, and edges without duplicates."""
 
     nodes: list[GraphNode] = field(default_factory=list[GraphNode])
     edges: list[Edge] = field(default_factory=list[Edge])
 
 
 def _operands(op: Operation) -> Iterator[SSAValue]:
-    """What an operation reads, also inside its regions."""
+    """Yields the operands of an operation and of those in its regions."""
     for each in op.walk():
         yield from each.operands
 
@@ -54,7 +54,7 @@ class _Builder:
         self.names = names
         self.graph = ReportGraph()
         self.sources: dict[SSAValue, frozenset[int]] = {}
-        """The nodes that a value comes from, through casts and whatever else is not drawn."""
+        """The nodes that each value comes from, through casts and other operations that are not drawn."""
 
     def build(self) -> ReportGraph:
         block = self.function.body.block
@@ -94,5 +94,5 @@ class _Builder:
 
 
 def graph_of(function: FuncOp, names: ModuleNames) -> ReportGraph:
-    """The graph of `function`, whose values have `names`."""
+    """Returns the graph of `function`, whose values have `names`."""
     return _Builder(function, names).build()

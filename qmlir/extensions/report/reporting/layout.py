@@ -1,7 +1,7 @@
-"""Where the nodes of a graph are drawn: in layers, so that every edge goes down and no two nodes overlap.
+"""Layered graph drawing: every edge goes down, and no two nodes overlap.
 
 The method is Sugiyama's: ranks by longest paths, dummies where an edge passes a rank, an order within ranks by medians
-that leaves few crossings, and places that pull neighbours under each other. Numbers of nodes come in, points go out.
+that reduces crossings, and coordinates that align neighbors.
 """
 
 import math
@@ -16,13 +16,13 @@ GAP, RANK_GAP = 22.0, 34.0
 _DUMMY_WIDTH = 10.0
 
 _SWEEPS = 12
-"""Passes down and up that order the ranks; more find nothing on models of a thousand nodes."""
+"""Sweeps down and up that order the ranks; more change nothing on models with a thousand nodes."""
 
 _PULLS = 16
-"""Passes that pull nodes under each other."""
+"""Sweeps that align nodes with their neighbors."""
 
 _STRAIGHTNESS = 16.0
-"""How much more chains and long edges want to be straight than a node wants to be in the middle of its neighbours."""
+"""The weight of straight chains and long edges, relative to that of centering a node among its neighbors."""
 
 Point = tuple[float, float]
 Edge = tuple[int, int]
@@ -30,20 +30,20 @@ Edge = tuple[int, int]
 
 @dataclass(frozen=True)
 class GraphLayout:
-    """Centres of nodes by their numbers, the points of edges in the order in which they were given, and the size."""
+    """Centers of the nodes by number, points of the edges in the given order, and the size of the drawing."""
 
     nodes: tuple[Point, ...]
     edges: tuple[tuple[Point, ...], ...]
-    """From the bottom of a node to the top of another, through a pair of points at each rank between."""
+    """Points from the bottom of a node to the top of another, with a pair at each rank between."""
 
     width: float
     height: float
 
 
 def ranks_of(count: int, edges: Sequence[Edge]) -> list[int]:
-    """The rank of each node: the longest path to it; a node without predecessors stands right above its first user.
+    """Returns the rank of each node: the longest path to it; a node without predecessors is right above its first user.
 
-    Raises `ValueError` where the edges make a cycle.
+    Raises `ValueError` if the edges form a cycle.
     """
     successors: list[list[int]] = [[] for _ in range(count)]
     waiting = [0] * count
@@ -67,7 +67,7 @@ def ranks_of(count: int, edges: Sequence[Edge]) -> list[int]:
 
 
 class _Layers:
-    """Ranks of nodes and dummies, in an order that changes."""
+    """Ranks of nodes and dummies, with a changing order."""
 
     def __init__(self, count: int, edges: Sequence[Edge]) -> None:
         self.count = count
@@ -82,7 +82,7 @@ class _Layers:
         self._number()
 
     def _route(self, source: int, target: int) -> list[int]:
-        """An edge as nodes of neighbouring ranks, dummies between."""
+        """Splits an edge into steps between adjacent ranks, with dummies between."""
         route = [source]
         for rank in range(self.rank[source] + 1, self.rank[target]):
             self.rank.append(rank)
@@ -96,7 +96,7 @@ class _Layers:
         return route
 
     def _by_depth(self) -> list[int]:
-        """All nodes as a walk finds them that goes down first: what hangs together begins side by side."""
+        """Returns all nodes in depth-first order, so that connected nodes start side by side."""
         seen: dict[int, None] = {}
         stack = [node for node in reversed(range(self.count)) if not self.above[node]]
         while stack:
@@ -112,7 +112,7 @@ class _Layers:
                 self.place[node] = place
 
     def crossings(self) -> int:
-        """How many pairs of edges cross."""
+        """Returns the number of crossing pairs of edges."""
         found = 0
         for layer in self.layers:
             ends: list[int] = []
@@ -124,7 +124,7 @@ class _Layers:
         return found
 
     def order(self) -> None:
-        """Sort ranks by the medians of neighbours, down and up in turn, and keep the best order that was found."""
+        """Sorts ranks by the medians of neighbors, alternately down and up, and keeps the best order found."""
         best, fewest = [list(layer) for layer in self.layers], self.crossings()
         for sweep in range(_SWEEPS):
             if not fewest:
@@ -147,11 +147,11 @@ class _Layers:
         self._number()
 
     def width(self, node: int) -> float:
-        """The width of a node or of a dummy."""
+        """Returns the width of a node or of a dummy."""
         return NODE_WIDTH if node < self.count else _DUMMY_WIDTH
 
     def across(self) -> list[float]:
-        """The centre of every node and dummy across the page, 0 at the left."""
+        """Returns the horizontal center of every node and dummy, from 0 at the left."""
         x = [0.0] * len(self.rank)
         for layer in self.layers:
             for node, at in zip(layer, self._spread(layer, [0.0] * len(layer), [1.0] * len(layer)), strict=True):
@@ -166,7 +166,7 @@ class _Layers:
         return [at - left for at in x]
 
     def _straighten(self, x: list[float]) -> None:
-        """Put every chain on one line, where what stands beside it leaves room."""
+        """Aligns every chain on one vertical line if its neighbors leave room."""
         seen: set[int] = set()
         for layer in self.layers:
             for start in layer:
@@ -182,7 +182,7 @@ class _Layers:
                         x[node] = at
 
     def _room(self, node: int, x: Sequence[float]) -> tuple[float, float]:
-        """How far a node can go to the left and to the right."""
+        """Returns how far left and right a node can move."""
         layer, place = self.layers[self.rank[node]], self.place[node]
         low, high = -math.inf, math.inf
         if place:
@@ -192,7 +192,7 @@ class _Layers:
         return low, high
 
     def _wanted(self, node: int, x: Sequence[float], turn: int) -> tuple[float, float]:
-        """Where a node wants to be, in the middle of its neighbours, and how much."""
+        """Returns the desired center of a node, the middle of its neighbors, and the weight of this wish."""
         near = self.below[node] if turn % 2 else self.above[node]
         if turn >= _PULLS // 2 or not near:
             near = [*self.above[node], *self.below[node]]
@@ -203,12 +203,12 @@ class _Layers:
         return sum(pull * x[each] for pull, each in zip(pulls, near, strict=True)) / total, total
 
     def _is_alone(self, node: int, near: int) -> bool:
-        """Whether the edge between two nodes is the only one at its side of both."""
+        """Returns true if the edge between two nodes is the only one on its side of both."""
         upper, lower = (node, near) if self.rank[node] < self.rank[near] else (near, node)
         return len(self.below[upper]) == 1 and len(self.above[lower]) == 1
 
     def _spread(self, layer: Sequence[int], wanted: Sequence[float], weights: Sequence[float]) -> list[float]:
-        """Places near `wanted`, in order and apart: least squares, by pooling adjacent violators."""
+        """Returns ordered positions near `wanted` without overlaps: least squares, by pooling adjacent violators."""
         offsets, at = [0.0], 0.0
         for one, other in pairwise(layer):
             at += (self.width(one) + self.width(other)) / 2 + GAP
@@ -224,9 +224,9 @@ class _Layers:
 
 
 def layout(count: int, edges: Sequence[Edge]) -> GraphLayout:
-    """Where to draw `count` nodes of `NODE_WIDTH` and `NODE_HEIGHT`, and their edges.
+    """Returns positions for `count` nodes of `NODE_WIDTH` and `NODE_HEIGHT`, and for their edges.
 
-    Raises `ValueError` where the edges make a cycle.
+    Raises `ValueError` if the edges form a cycle.
     """
     layers = _Layers(count, edges)
     layers.order()

@@ -1,6 +1,6 @@
-"""A report of what a user has: a folder of `qmlir quantize`, a quantized module beside its float one, or a float model.
+"""Makes a report of a folder of `qmlir quantize`, a quantized module and its float model, or a float model.
 
-The page is written, and what it says is given back as data.
+Writes the page, and returns its content as data.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ OUTPUT = "report.html"
 
 
 class _Subjects(NamedTuple):
-    """What a report is of."""
+    """The models that a report compares."""
 
     reference: ModuleOp
     quantized: ModuleOp
@@ -42,7 +42,7 @@ class _Subjects(NamedTuple):
 
 
 def is_quantized(module: ModuleOp) -> bool:
-    """Whether some value of `module` has a quantized type."""
+    """Returns true if a value of `module` has a quantized type."""
     return any(
         isinstance(element_type(result.type), UniformQuantizedType) for op in module.walk() for result in op.results
     )
@@ -161,7 +161,7 @@ def _report(
     options: ReportOptions,
     progress: IO[str] | None,
 ) -> Report:
-    data = list(data) if isinstance(data, Iterator) else data_beside(labels, data)  # it is gone over more than once
+    data = list(data) if isinstance(data, Iterator) else data_beside(labels, data)  # it is iterated more than once
     found = _opened(model, reference, data, shapes, progress)
     options = replace(options, title=options.title or found.title)
     made = collect(

@@ -1,6 +1,6 @@
-"""What a report says, as data: everything that the page shows, and nothing about how.
+"""The content of a report as data: everything that the page shows, without its presentation.
 
-`as_json` is the form in which the page holds it. Numbers that are not finite have no form there, and are null.
+`as_json` returns the form embedded in the page, in which numbers that are not finite are null.
 """
 
 import json
@@ -21,10 +21,10 @@ from qmlir.workflows.recovery import gains_text
 
 @dataclass(frozen=True)
 class HistogramPair:
-    """How many float and how many quantized values lie in the same bins."""
+    """The number of float and of quantized values in common bins."""
 
     start: float
-    """Where the first bin begins."""
+    """The lower edge of the first bin."""
 
     width: float
     """The width of every bin."""
@@ -39,19 +39,19 @@ class ChannelWeights:
 
     type: ParameterInfo
     minima: tuple[float, ...]
-    """The smallest and the largest weight of each channel; those of the float model where it has the same weights."""
+    """The smallest weight of each channel; that of the float model if it has the same weights."""
 
     maxima: tuple[float, ...]
     scales: tuple[float, ...]
-    """The scale of each channel, or the one of all."""
+    """The scale of each channel, or a single one."""
 
 
 @dataclass(frozen=True)
 class ErrorFigures:
-    """How far the quantized values are from the float ones, over all samples."""
+    """The error of the quantized values against the float ones, over all samples."""
 
     sqnr_db: float | None
-    """`10 log10(sum float² / sum difference²)`; `None` where nothing differs."""
+    """`10 log10(sum float² / sum difference²)`; `None` if all values are equal."""
 
     max_error: float
     mean_error: float
@@ -59,12 +59,12 @@ class ErrorFigures:
 
 @dataclass(frozen=True)
 class KernelUse:
-    """One call of a kernel that computes a node, or a part of it."""
+    """A call of a kernel that computes a node, or a part of it."""
 
     name: str
     seconds: float
     nodes: tuple[int, ...]
-    """The nodes that it computes in one go."""
+    """The nodes that the call computes."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,7 +150,7 @@ class ReportNode(Readable):
 
 @dataclass(frozen=True)
 class Edge:
-    """A value that goes from a node to another."""
+    """A value that flows from one node to another."""
 
     source: int
     target: int
@@ -158,7 +158,7 @@ class Edge:
 
 
 class WarningLevel(StrEnum):
-    """How much a warning may matter."""
+    """The severity of a warning."""
 
     SERIOUS = "serious"
     NOTICE = "notice"
@@ -263,7 +263,8 @@ class Report(Readable):
 
 
 def opening(nodes: Sequence[ReportNode]) -> tuple[int | None, str]:
-    """The node to open on, and why: the first bad one in the model's order; else the one with the largest error."""
+    """Returns the node on which the page opens, and why: the first bad one in order, else that with the largest
+    error."""
     compared = [(node.error.sqnr_db, node) for node in nodes if node.error is not None]
     known = [(ratio, node) for ratio, node in compared if ratio is not None]
     bad = next((node for ratio, node in known if ratio < BAD), None)
@@ -276,10 +277,10 @@ def opening(nodes: Sequence[ReportNode]) -> tuple[int | None, str]:
 
 
 _DIGITS = 6
-"""Of numbers in the page, which shows at most four."""
+"""Significant digits of numbers in the page, which shows at most four."""
 
 
 def as_json(report: Report) -> str:
-    """The report as JSON in one line."""
+    """Returns the report as JSON in one line."""
     found = plain(report, number=lambda each: float(f"{each:.{_DIGITS}g}"), text=lambda each: printable(each, LINES))
     return json.dumps(found, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

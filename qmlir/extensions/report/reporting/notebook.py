@@ -1,7 +1,7 @@
-"""How modules show themselves in a notebook: `%load_ext qmlir` registers a formatter, and patches nothing of xDSL.
+"""The display of modules in notebooks: `%load_ext qmlir` registers a formatter, without patching xDSL.
 
-A module is shown as what it computes: a table of its operations with their types, and its text, folded away. What is
-shown is small whatever the model: weights are left out. Results of this package need no formatter (`Readable`).
+A module is shown as a table of its operations with their types, and its IR, folded. The output is small for any model,
+as weights are omitted. Results of this package need no formatter (`Readable`).
 """
 
 from collections.abc import Callable, Sequence
@@ -20,24 +20,24 @@ from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.workflows.comparison.names import module_names
 
 ROWS = 40
-"""Operations that are shown, the first ones."""
+"""The number of leading operations that are shown."""
 
 _PAGE = "notebook.html.j2"
 
 _TEXT = 20_000
-"""Characters of a module's text that are shown."""
+"""The number of characters of the IR that are shown."""
 
 
 class HtmlFormatter(Protocol):
-    """What IPython's formatter of HTML does, as far as it is used."""
+    """The part of IPython's HTML formatter that is used."""
 
     def for_type_by_name(self, type_module: str, type_name: str, func: Callable[[Any], str]) -> Any:
-        """Let `func` give the HTML of objects of a type that need not be loaded yet."""
+        """Registers `func` to format objects of a type that need not be imported yet."""
         ...
 
 
 def module_html(module: Any) -> str:
-    """A module of this package as HTML; any other one as its text."""
+    """Returns a module as HTML: a table of its function, and its IR."""
     functions = functions_of(module)
     entry = next(
         (each for each in functions if each.sym_name.data == ENTRY), functions[0] if len(functions) == 1 else None
@@ -65,7 +65,7 @@ def _shape(value: Any) -> str:
 
 
 FORMATS: Sequence[tuple[str, str, Callable[[Any], str]]] = (("xdsl.dialects.builtin", "ModuleOp", module_html),)
-"""What is shown how: the module and the name of each type, so that none is imported for it."""
+"""The formatter of each type, named by its module so that nothing is imported."""
 
 
 def load_ipython_extension(shell: Any) -> None:

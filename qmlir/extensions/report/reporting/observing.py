@@ -1,7 +1,7 @@
-"""Statistics of the values of a float and a quantized model on samples; no value is kept.
+"""Statistics of the values of a float and a quantized model on samples, without keeping the values.
 
-Arrays of one value of both models come in, sample by sample; out go the error, the range, the share that is clipped,
-histograms over the same bins, and the range of each channel.
+For each value they hold the error, the range, the clipped fraction, histograms over common bins, and the range of each
+channel, accumulated sample by sample.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from qmlir.extensions.report.reporting.model import ErrorFigures, HistogramPair
 from qmlir.workflows.comparison.errors import ErrorSums
 
 SHOWN_BINS = 64
-"""Bins of the histograms on the page at most."""
+"""The largest number of histogram bins on the page."""
 
 F64 = npt.NDArray[np.float64]
 
@@ -32,7 +32,7 @@ class Channels:
     maxima: F64 | None = None
 
     def add(self, values: Array) -> None:
-        """Add the channels of an array."""
+        """Adds the channels of an array."""
         if values.ndim <= self.axis or not values.size:
             return
         others = tuple(axis for axis in range(values.ndim) if axis != self.axis)
@@ -49,14 +49,14 @@ class Channels:
 
 
 def _limits(type_: UniformQuantizedType, shape: tuple[int, ...], beyond: float = 0.0) -> tuple[F64, F64]:
-    """The smallest and the largest value of `type_`, and so many steps beyond, for a tensor of `shape`."""
+    """Returns the smallest and the largest value of `type_`, widened by `beyond` steps, for a tensor of `shape`."""
     scales, zero_points = broadcast_parameters(type_, shape)
     low = (type_.storage_min - zero_points - beyond) * scales
     return low, (type_.storage_max - zero_points + beyond) * scales
 
 
 def _outside(values: Array, type_: UniformQuantizedType) -> int:
-    """How many values lie more than half a step beyond what `type_` holds."""
+    """Counts the values that lie more than half a step outside the range of `type_`."""
     low, high = _limits(type_, values.shape, 0.5)
     return int(np.count_nonzero((values < low) | (values > high)))
 
@@ -71,7 +71,7 @@ class Side:
     channels: Channels | None = None
 
     def add(self, values: Array) -> None:
-        """Add an array; values that are not finite do not count."""
+        """Adds an array; values that are not finite do not count."""
         if not values.size:
             return
         flat = np.ascontiguousarray(values, np.float32 if values.dtype.itemsize <= 4 else np.float64).reshape(-1)
@@ -90,11 +90,11 @@ class ObservedPair:
     """Statistics of one value in both models, and the error between them."""
 
     type: UniformQuantizedType | None
-    """The type in the quantized model, `None` for a float there."""
+    """The type in the quantized model; `None` for a float."""
 
     channel_axis: int | None = None
     is_limited: bool = False
-    """Whether what follows cuts off what the type cuts off: then errors are of what is left."""
+    """Whether the consumers clip the same range as the type: then errors are those of the clipped values."""
 
     float_side: Side = field(default_factory=Side)
     quantized_side: Side = field(default_factory=Side)
@@ -108,7 +108,8 @@ class ObservedPair:
             self.quantized_side.channels = Channels(self.channel_axis)
 
     def add(self, reference: Sequence[Array], found: Sequence[Array]) -> None:
-        """Add one run: an array for each step of an unrolled layer; of different numbers the last ones correspond."""
+        """Adds one run, with an array for each step of an unrolled layer; if the numbers differ, the last ones
+        correspond."""
         steps = min(len(reference), len(found))
         for one, other in zip(reference[-steps:] if steps else (), found[-steps:] if steps else (), strict=True):
             if one.shape == other.shape:
@@ -125,7 +126,7 @@ class ObservedPair:
 
     @property
     def figures(self) -> ErrorFigures | None:
-        """The error, `None` where the float model has no such value."""
+        """The error; `None` if the float model has no such value."""
         if not self.errors.elements:
             return None
         sqnr = self.errors.sqnr_db
@@ -135,17 +136,17 @@ class ObservedPair:
 
     @property
     def clipped(self) -> float | None:
-        """The fraction of float values outside of the range of the type, `None` without a type or without values."""
+        """The fraction of float values outside the range of the type; `None` without a type or values."""
         return self.outside / self.seen if self.seen else None
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """The smallest and the largest float value; of the quantized model where there is no float one."""
+        """The smallest and the largest float value, or quantized value if there is no float one."""
         side = self.float_side if self.float_side.histogram.counts.size else self.quantized_side
         return (side.low, side.high) if side.histogram.counts.size else None
 
     def quantile(self, share: float) -> float:
-        """The quantile of the absolute float values at `0 <= share <= 1`, to within a bin; 0 without values."""
+        """Returns the quantile `share`, in [0, 1], of the absolute float values, to within a bin; 0 without values."""
         found = self.float_side.histogram
         if not found.counts.size:
             return 0.0
@@ -155,7 +156,7 @@ class ObservedPair:
         return float(min(sizes[order][min(place, order.size - 1)], max(abs(self.float_side.low), self.float_side.high)))
 
     def shown(self) -> HistogramPair | None:
-        """Both histograms over bins that they share, none narrower than a step of the type."""
+        """Returns both histograms over common bins, none narrower than a step of the type."""
         sides = (self.float_side.histogram, self.quantized_side.histogram)
         known = [each for each in sides if each.counts.size]
         if not known:

@@ -1,4 +1,4 @@
-"""A report as one page of HTML that holds everything it needs: styles, scripts and data, no network."""
+"""Renders a report as one self-contained HTML page with styles, scripts and data, which needs no network."""
 
 from functools import cache
 from importlib.resources import files
@@ -18,10 +18,10 @@ PAGE_START = b'<!doctype html>\n<html lang="en">\n<head>\n<meta name="generator"
 """The beginning of every page."""
 
 SCRIPTS = ("text.js", "graph.js", "panel.js", "table.js")
-"""In the order in which they run: each uses what those before it say."""
+"""The scripts in execution order: each uses definitions of those before it."""
 
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
-"""What could end the element that holds the data, or a line of a script: JSON has other words for it."""
+"""Characters that could end the element that holds the data, or a line of a script, with their JSON escapes."""
 
 
 @cache
@@ -35,33 +35,33 @@ def _environment() -> Environment:
 
 
 def _shown(value: Any) -> Any:
-    """A value of the report as it may stand on the page: of text what prints, of ours all."""
+    """Escapes unprintable characters of text from the report; markup of this package is unchanged."""
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _asset(name: str) -> Markup:
-    """A style or a script of ours, as it is."""
+    """Returns a style sheet or script of this package, unescaped."""
     return Markup(files("qmlir.extensions.report.reporting").joinpath("templates", name).read_text(encoding="utf-8"))
 
 
 def embedded(text: str) -> Markup:
-    """JSON as it may stand inside a `<script>` element, whatever names it holds."""
+    """Escapes JSON for a `<script>` element, whatever names it contains."""
     return Markup(text.translate(_ESCAPES))
 
 
 def rendered(template: str, **values: Any) -> str:
-    """A template of this package with `values` filled in, escaped."""
+    """Fills a template of this package with `values`, escaped."""
     return _environment().get_template(template).render(values)
 
 
 def page_of(report: Report) -> str:
-    """The page."""
+    """Returns the HTML page of a report."""
     scripts = [_asset(name) for name in SCRIPTS]
     return rendered(PAGE, report=report, data=embedded(as_json(report)), style=_asset(STYLE), scripts=scripts)
 
 
 def write_page(report: Report, path: Path) -> int:
-    """Write the page, whole or not at all; its size in bytes. Raises `DiagnosticError`."""
+    """Writes the page atomically, and returns its size in bytes. Raises `DiagnosticError`."""
     content = page_of(report).encode()
     write_file(path, content)
     return len(content)
