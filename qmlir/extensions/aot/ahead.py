@@ -1,7 +1,7 @@
-"""Output formats of programs that run without Python, one row of `Contribution.forms` each, and the files written.
+"""Output formats of programs that run without Python, one row of `Contribution.forms` each, and the emitted files.
 
-A form makes files of a module of loops. Those that C calls have the same header, so that a caller may exchange one for
-another; all of them have a card (`emitters/card.py`).
+A format turns a module of loops into files. Formats for C have the same header, so that a caller can exchange one for
+another. All have a manifest (`emitters/card.py`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,8 +27,10 @@ from qmlir.text.writing import folder_result
 
 @dataclass(frozen=True)
 class AheadForm:
-    """What a program is written as: `write` gives the files beside the header; `isa` is what loops are made for, the
-    best one of the machine where it is empty. `triple` and `features` are those of it where nothing is said."""
+    """An output format: `write` returns the files except the header, and `isa` is the instruction set of the loops.
+
+    An empty `isa` uses the best one of the machine. `triple` and `features` are the defaults of that machine.
+    """
 
     summary: str
     isa: str
@@ -40,35 +42,35 @@ class AheadForm:
 
     @property
     def is_for_machine(self) -> bool:
-        """Whether it is the code of one machine, which is chosen, or a text for all of them."""
+        """True for machine code, which is made for one machine; false for text that suits all machines."""
         return not self.isa
 
     def target_text(self, machine: AheadMachine) -> str:
-        """The machine for a reader."""
+        """Describes the machine in the manifest."""
         if not self.is_for_machine:
             return f"any machine, made for {machine.cpu}" if machine.cpu else "any machine"
         target = code_target(machine)
         return " ".join(each for each in (target.triple, target.cpu, target.features) if each)
 
     def machine_for(self, triple: str = "", cpu: str = "", features: str = "") -> AheadMachine:
-        """The machine that is asked for; features are added to its own."""
+        """Returns the requested machine; `features` are added to those of the format."""
         return AheadMachine(triple or self.triple, cpu, ",".join(each for each in (self.features, features) if each))
 
 
 def form_names() -> tuple[str, ...]:
-    """Return the names of all output formats, those of the tree first."""
+    """Returns the names of all output formats, those of qmlir first."""
     return tuple(registry.named("forms"))
 
 
 def form_named(name: str) -> AheadForm:
-    """Return the output format `name`. Raises `DiagnosticError` if it is unknown or does not load."""
+    """Returns the output format `name`. Raises `DiagnosticError` if it is unknown or does not load."""
     if name not in form_names():
         raise text_error(unknown("output format", name, form_names()))
     return registry.named("forms")[name].load(AheadForm)
 
 
 def machine_forms() -> str:
-    """Return the names of the output formats that consist of machine code."""
+    """Returns the names of the output formats that consist of machine code."""
     return ", ".join(name for name in form_names() if form_named(name).is_for_machine)
 
 
@@ -146,10 +148,10 @@ def emit_ahead(
     model: str = "",
     about: Mapping[str, Any] | None = None,
 ) -> Emitted:
-    """The files of a module of loops, made for one thread, in a form: what computes, `name.h` for C, and the card.
+    """Emits a single-threaded module of loops in a format: code, `name.h` for C, and the manifest.
 
-    `model` is the fingerprint of what the loops were made of, `about` what the card says of it. Raises
-    `DiagnosticError` for an unknown form, a name that C has not, and what has no such form.
+    `model` is the fingerprint of the model, and `about` holds its entries in the manifest. Raises `DiagnosticError` if
+    the format is unknown, the name is not valid in C, or an operation cannot be emitted in the format.
     """
     row = form_named(form)
     entry = EntryPoint(program_of(loops), checked_name(name), machine or row.machine_for())

@@ -1,4 +1,4 @@
-"""`--emit` of `qmlir compile`: a program that runs without Python, as C, machine code or WebAssembly."""
+"""The option `--emit` of `qmlir compile`: a program without Python, as C, machine code or WebAssembly."""
 
 import argparse
 import time
@@ -22,17 +22,19 @@ from qmlir.workflows.folder import check_new_folder
 
 
 def _isa_asked_for(arguments: argparse.Namespace) -> str:
-    """The instruction set of a program without Python; empty where the form or the machine says it."""
+    """Returns the requested instruction set; empty if the format or the machine determines it."""
     return "" if arguments.isa == "host" else str(arguments.isa)
 
 
 def _check_machine(arguments: argparse.Namespace) -> None:
-    """Raise `DiagnosticError` for a machine where none is chosen: by a program in Python, or in C, but for a processor
-    whose loops differ."""
+    """Raises `DiagnosticError` for options that choose a machine, if the format is not machine code.
+
+    C accepts `--cpu` for CPUs with their own loops.
+    """
     if arguments.emit != EMIT_PROGRAM and form_named(arguments.emit).is_for_machine:
         return
     given = {"--triple": arguments.triple, "--features": arguments.features}
-    if arguments.emit == EMIT_PROGRAM:  # C knows some processors
+    if arguments.emit == EMIT_PROGRAM:  # C supports some CPUs
         given["--cpu"] = arguments.cpu
     for option, value in given.items():
         if value:
@@ -42,7 +44,7 @@ def _check_machine(arguments: argparse.Namespace) -> None:
 
 
 def _check_emission(arguments: argparse.Namespace) -> None:
-    """Raise `DiagnosticError` for options that mean nothing without Python, and for an unknown form or name."""
+    """Raises `DiagnosticError` for options that don't apply without Python, and for an unknown format or name."""
     form_named(arguments.emit)
     checked_name(arguments.name)
     given = {
@@ -58,10 +60,10 @@ def _check_emission(arguments: argparse.Namespace) -> None:
 
 
 class FormatEmission:
-    """The service `emission` (`qmlir.tools.commands.compile.EmissionService`)."""
+    """Implements the service `emission` (`qmlir.tools.commands.compile.EmissionService`)."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add `--emit` and the options of its formats."""
+        """Adds `--emit` and the options of its formats."""
         parser.add_argument(
             "--emit", default=EMIT_PROGRAM, metavar="FORM",
             help=f"output format: {EMIT_PROGRAM} (a Python package), {', '.join(form_names())} "
@@ -83,12 +85,12 @@ class FormatEmission:
         parser.add_argument("--features", default="", help="additional CPU features, such as +dotprod,-fullfp16")
 
     def is_asked_for(self, arguments: argparse.Namespace) -> bool:
-        """Return True if `--emit` names a format. Raises `DiagnosticError` for options that require another one."""
+        """Returns true if `--emit` names a format. Raises `DiagnosticError` for options of another format."""
         _check_machine(arguments)
         return arguments.emit != EMIT_PROGRAM
 
     def run(self, arguments: argparse.Namespace, session: Session) -> int:
-        """Write a program that runs without Python."""
+        """Writes a program that runs without Python."""
         output = Path(arguments.output)
         _check_emission(arguments)
         check_new_folder(output, "compile", (f"{arguments.name}.json",))

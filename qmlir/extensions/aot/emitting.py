@@ -1,4 +1,4 @@
-"""`qmlir.emit`: writes a program that runs without Python, as files in one of the ahead-of-time formats."""
+"""Emits a program that runs without Python, as files in one of the ahead-of-time formats (`qmlir.emit`)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ from qmlir.targets.cpu.isa import instruction_set, isas_of_processors
 
 
 def _check_closed(module: ModuleOp, function: FuncOp) -> None:
-    """Raise `DiagnosticError` where a size is open, or a shape depends on the values of an input."""
+    """Raises `DiagnosticError` if a dimension is dynamic, or a shape depends on the values of an input."""
     parameters = parameter_inputs(module, function.sym_name.data)
     for port in inputs_of(function):
         type_ = ranked_tensor(port.type)
@@ -38,9 +38,9 @@ def _check_closed(module: ModuleOp, function: FuncOp) -> None:
 
 
 def isa_of_text(form: str, cpu: str, isa: str = "") -> str:
-    """The instruction set of a form that is text for every machine: `isa`, or that of a processor whose loops differ.
+    """Returns the instruction set of a portable text format: `isa`, or that of a CPU with specific loops.
 
-    Raises `DiagnosticError` for a processor that has none of its own, or another one than `isa`.
+    Raises `DiagnosticError` if a CPU has no specific instruction set, or one that differs from `isa`.
     """
     if not cpu:
         return isa or form_named(form).isa
@@ -56,8 +56,10 @@ def isa_of_text(form: str, cpu: str, isa: str = "") -> str:
 
 
 def isa_of_machine(machine: AheadMachine) -> str:
-    """The instruction set of machine code: that of the processor, as C has it, if the code can have its features; else
-    the best one of the features. So no processor without floats is made to compute on them."""
+    """Returns the instruction set of machine code: that of the CPU, as for C, if its required features are available.
+
+    Otherwise it is the best one for the features. So a CPU without floats never gets code that computes on them.
+    """
     features = code_target(machine).processor.features
     own = isas_of_processors().get(machine.cpu)
     return own if own is not None and instruction_set(own).needs <= features else best_isa(features)

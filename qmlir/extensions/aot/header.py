@@ -1,4 +1,4 @@
-"""The header of a program that is compiled ahead of time: the same functions and macros, whatever computes them."""
+"""The header of an ahead-of-time compiled program: the same functions and macros for every format."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ def _macros(entry: EntryPoint) -> Iterator[str]:
 
 
 def header_text(entry: EntryPoint) -> str:
-    """The header of the program: `NAME.h`."""
+    """Returns the header of the program, `NAME.h`."""
     guard, name = entry.macro("H"), entry.name
     return "\n".join(
         [

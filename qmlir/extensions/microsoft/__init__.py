@@ -1,4 +1,4 @@
-"""Importers of ONNX operators of the domain `com.microsoft`, which ONNX Runtime's tools write."""
+"""Importers of `com.microsoft` operators, which ONNX Runtime's tools write."""
 
 from qmlir.registry.contribution import INTERFACE, Contribution
 

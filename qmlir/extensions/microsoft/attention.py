@@ -1,9 +1,10 @@
-"""Importers of ONNX Runtime's attentions, of the domain `com.microsoft`: each is `nn.attention` and what is around it.
+"""Importers of ONNX Runtime's attention operators (`com.microsoft`): each becomes `nn.attention` with surrounding
+operations.
 
-Read in onnxruntime/contrib_ops/cpu/bert/. MultiHeadAttention and Attention *add* `mask_filter_value` to the scores of
-masked keys: such a row is a softmax of what it has, even where all keys are masked. GroupQueryAttention has a cache for
-each sequence: `seqlens_k + 1` keys count, the new ones among them the last, except in the first prompt, where the past
-does not count and the sequences begin with the first key. The rows of the cache after them are 0.
+Based on onnxruntime/contrib_ops/cpu/bert/. MultiHeadAttention and Attention *add* `mask_filter_value` to the logits of
+masked keys, so a row with all keys masked is still the softmax of its logits. GroupQueryAttention has a cache for each
+sequence: `seqlens_k + 1` keys are valid, with the new ones last. In the first prompt, the past is ignored and sequences
+begin with the first key. The remaining rows of the cache are 0.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,14 +34,14 @@ from qmlir.onnx.operators.normalization import wanted
 from qmlir.onnx.operators.shapes import counting, places, size_of
 
 _ROLES = ("query", "key", "value")
-"""The parts of a node, each with values and ranges of its own."""
+"""The parts of a node, each with separate values and ranges."""
 
 _MASKED = -10000.0
 """The default of `mask_filter_value`."""
 
 
 def _refuse_inputs(node: Node, **inputs: int) -> None:
-    """Raise `DiagnosticError` where one of the inputs is given, by name and place."""
+    """Raises `DiagnosticError` if one of the inputs, by name and index, is given."""
     for name, place in inputs.items():
         if node.optional(place) is not None:
             raise node.unsupported(f"{name} is not supported")
@@ -51,7 +52,7 @@ def _add(node: Node, left: SSAValue, right: SSAValue) -> SSAValue:
 
 
 def _spread(node: Node, value: SSAValue, *axes: int) -> SSAValue:
-    """`value` with axes of size 1 at these places."""
+    """Inserts axes of size 1 at these indices."""
     return node.add(movement.UnsqueezeOp, value, axes=list(axes)).result
 
 
@@ -63,12 +64,13 @@ def _cut(node: Node, value: SSAValue, start: int, end: int, axis: int) -> SSAVal
 
 
 def _kept_before(node: Node, ends: SSAValue, keys: SSAValue) -> SSAValue:
-    """`[batch, 1, 1, keys]`: whether a key comes before the end of its sequence."""
+    """Returns `[batch, 1, 1, keys]`: whether a key precedes the end of its sequence."""
     return node.add(elementwise.LessOp, keys, _spread(node, node.cast(ends, i64), 1, 2, 3)).result
 
 
 def _mask(node: Node, place: int, queries: SSAValue, keys: SSAValue, *, has_starts: bool = False) -> SSAValue | None:
-    """The bias of a mask of integers: of elements, or of the ends (and starts) of sequences; `None` without one."""
+    """Returns the bias for an integer mask, of elements or of the ends (and starts) of sequences; `None` without a
+    mask."""
     mask = node.optional(place)
     if mask is None:
         return None
@@ -96,7 +98,7 @@ def _mask(node: Node, place: int, queries: SSAValue, keys: SSAValue, *, has_star
 
 @dataclass(frozen=True)
 class _Heads:
-    """What goes into attention: `[batch, heads, sequence, head size]`, and the past of keys and values."""
+    """The operands of attention, `[batch, heads, sequence, head size]`, with past keys and values."""
 
     query: SSAValue
     key: SSAValue
@@ -106,7 +108,7 @@ class _Heads:
 
 
 def _attended(node: Node, heads: _Heads, mask: int, bias: int, *, has_starts: bool = False) -> attention.AttentionOp:
-    """The attention of MultiHeadAttention and Attention; `mask` and `bias` are the places of these inputs."""
+    """Returns the attention of MultiHeadAttention and Attention; `mask` and `bias` are the indices of these inputs."""
     is_causal = bool(node.attribute("unidirectional", 0))
     queries, keys = shape_of(heads.query)[2], shape_of(heads.key)[2]
     if is_causal and DYNAMIC_INDEX not in (queries, keys) and queries != keys:
@@ -126,7 +128,7 @@ def _attended(node: Node, heads: _Heads, mask: int, bias: int, *, has_starts: bo
 
 
 def _places_in_all(node: Node, parts: Sequence[SSAValue]) -> SSAValue:
-    """The places along the sequence of tensors one after the other."""
+    """Returns the positions in the concatenation of tensors along the sequence."""
     sizes = [shape_of(part)[2] for part in parts]
     if DYNAMIC_INDEX not in sizes:
         return counting(node, None, sum(sizes))
@@ -141,7 +143,8 @@ def _behind(node: Node, past: SSAValue, new: SSAValue, axis: int = 2) -> SSAValu
 
 
 def _unpacked(node: Node, place: int, count: int) -> list[SSAValue]:
-    """Input `place`, `[batch, sequence, heads, count, head size]`, as tensors `[batch, heads, sequence, head size]`."""
+    """Splits input `place`, `[batch, sequence, heads, count, head size]`, into tensors `[batch, heads, sequence, head
+    size]`."""
     packed = node.input(place)
     if shape_of(packed)[3] != count:
         raise node.error(f"input {place} must pack {count} tensors along axis 3, but got {packed.type}")
@@ -151,7 +154,7 @@ def _unpacked(node: Node, place: int, count: int) -> list[SSAValue]:
 
 
 def _multi_head_inputs(node: Node, heads: int) -> list[SSAValue]:
-    """Query, key and value by heads, in any of the forms that they may have."""
+    """Returns query, key and value by heads, from any of their input forms."""
     if len(node.shape()) == 5:
         return _unpacked(node, 0, 3)
     query = split_heads(node, node.input(), heads)
@@ -166,7 +169,7 @@ def _multi_head_inputs(node: Node, heads: int) -> list[SSAValue]:
 
 
 def _multi_head_attention(node: Node) -> list[SSAValue | None]:
-    """The bias is added to query, key and value; keys of an axis of heads are a cache, which has its bias already."""
+    """Adds the bias to query, key and value; keys with a head axis are a cache that already includes its bias."""
     _refuse_inputs(node, past_sequence_length=8, cache_indirection=9)
     if wanted(node, 3):
         raise node.unsupported("output 3 (attention scores) is not supported")
@@ -185,7 +188,7 @@ def _multi_head_attention(node: Node) -> list[SSAValue | None]:
 
 
 def _with_bias(node: Node, values: Sequence[SSAValue], bias: SSAValue, heads: int) -> list[SSAValue]:
-    """Each of `values` with its part of the bias, whose parts lie one after the other."""
+    """Adds to each of `values` its part of the concatenated bias."""
     found: list[SSAValue] = []
     start = 0
     for role, value in zip(_ROLES, values, strict=False):
@@ -202,7 +205,7 @@ def _with_bias(node: Node, values: Sequence[SSAValue], bias: SSAValue, heads: in
 
 
 def _attention(node: Node) -> list[SSAValue | None]:
-    """Each projection is a product of its own, whose weights and result have ranges of their own."""
+    """Imports Attention; each projection is a separate matmul, whose weights and result have separate ranges."""
     _refuse_inputs(node, past_sequence_length=6)
     refuse_attributes(node, do_rotary=0, past_present_share_buffer=0)
     count, width = node.attribute("num_heads"), node.shape(1)[-1]
@@ -228,7 +231,7 @@ def _attention(node: Node) -> list[SSAValue | None]:
 
 
 def _projected(node: Node, start: int, end: int, heads: int) -> SSAValue:
-    """The columns of the weights from `start` to `end`, and of the bias, as heads."""
+    """Projects to heads with the columns `start` to `end` of the weights and the bias."""
     weights, bias = node.input(1), node.optional(2)
     product = node.part("matmul").add(contraction.MatMulOp, node.input(), _cut(node, weights, start, end, 1)).result
     if bias is not None:
@@ -241,20 +244,20 @@ def _projected(node: Node, start: int, end: int, heads: int) -> SSAValue:
 
 @dataclass(frozen=True)
 class _Lengths:
-    """Where the keys of each sequence are, as i64."""
+    """The positions of the keys of each sequence, as i64."""
 
     past: SSAValue
-    """`[batch, 1]`: how many keys of the past count."""
+    """The number of valid past keys, `[batch, 1]`."""
 
     total: SSAValue
-    """`[batch, 1]`: how many keys count, with the new ones."""
+    """The number of valid keys including the new ones, `[batch, 1]`."""
 
     queries: SSAValue
-    """`[sequence]`: the places of the new ones among each other."""
+    """The relative positions of the new keys, `[sequence]`."""
 
 
 def _lengths(node: Node, query: SSAValue, has_past: bool) -> _Lengths:
-    """The first prompt, whose queries are as many as all keys, begins with the first key."""
+    """Returns the lengths; the first prompt, with as many queries as keys, begins with the first key."""
     seqlens = node.cast(node.reshaped(node.input(5), [shape_of(query)[0], 1]), i64)
     total = _add(node, seqlens, node.scalar(1, seqlens))
     none = node.add(elementwise.SubOp, total, total).result
@@ -269,7 +272,7 @@ def _before(node: Node, total: SSAValue, query: SSAValue) -> SSAValue:
 def _unless_first(
     node: Node, query: SSAValue, has_past: bool, first: SSAValue, other: Callable[[], SSAValue]
 ) -> SSAValue:
-    """`first` in the first prompt, where there are as many queries as keys in all, and otherwise `other`."""
+    """Returns `first` in the first prompt, which has as many queries as keys in total, and otherwise `other`."""
     count, total = shape_of(query)[2], _known_total(node)
     if not has_past or (total is not None and count == total):
         return first
@@ -285,23 +288,23 @@ def _known_total(node: Node) -> int | None:
 
 
 def _total(node: Node) -> SSAValue:
-    """`total_sequence_length` as a vector of one i64."""
+    """Returns `total_sequence_length` as an i64 vector with one element."""
     return node.cast(node.reshaped(node.input(6), [1]), i64)
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """What the rows of the cache are, `[batch, keys]`."""
+    """The source of each row of the cache, `[batch, keys]`."""
 
     source: SSAValue
-    """Which row each is of the past and the new ones after it."""
+    """The index of each row in the concatenation of the past and the new rows."""
 
     is_filled: SSAValue
-    """Whether it is one of them: the others are 0."""
+    """Whether the row is filled; the others are 0."""
 
 
 def _rows(node: Node, past: SSAValue, new: SSAValue, lengths: _Lengths) -> _Rows:
-    """The cache is as long as the past, or as all keys where these are more.
+    """Returns the rows of the cache, which is as long as the past, or as all keys if there are more.
 
     Row `t` is that of the past before its end, and then a new one.
     """
@@ -318,7 +321,7 @@ def _rows(node: Node, past: SSAValue, new: SSAValue, lengths: _Lengths) -> _Rows
 
 
 def _cached(node: Node, past: SSAValue, new: SSAValue, rows: _Rows) -> SSAValue:
-    """The cache with the new rows, `[batch, heads, keys, head size]`."""
+    """Returns the cache with the new rows, `[batch, heads, keys, head size]`."""
     moved = node.add(movement.TransposeOp, _behind(node, past, new), permutation=[0, 2, 1, 3]).result
     gathered = node.add(indexing.GatherNDOp, moved, _spread(node, rows.source, 2), batch_dims=1).result
     zero = node.scalar(0, gathered)
@@ -327,7 +330,8 @@ def _cached(node: Node, past: SSAValue, new: SSAValue, rows: _Rows) -> SSAValue:
 
 
 def _visible(node: Node, keys: SSAValue, lengths: _Lengths, is_causal: bool, window: int) -> SSAValue:
-    """`[batch, 1, sequence, keys]`: the keys that count, causally, and within the window of the last ones."""
+    """Returns `[batch, 1, sequence, keys]`: the valid keys, if causal only those up to the query and within the
+    window."""
     rows = places(node, keys, 2)
     total = _spread(node, lengths.total, 2, 3)
     found = node.add(elementwise.LessOp, rows, total).result
@@ -342,7 +346,7 @@ def _visible(node: Node, keys: SSAValue, lengths: _Lengths, is_causal: bool, win
 
 
 def _group_query_inputs(node: Node, heads: int, shared: int) -> list[SSAValue]:
-    """Query, key and value by heads; they may be packed side by side into the query."""
+    """Returns query, key and value by heads, possibly packed side by side in the query."""
     if node.optional(1) is not None:
         counts = (heads, shared, shared)
         return [split_heads(node, node.input(place), count) for place, count in enumerate(counts)]
@@ -355,7 +359,7 @@ def _group_query_inputs(node: Node, heads: int, shared: int) -> list[SSAValue]:
 
 
 def _turned_by_length(node: Node, values: list[SSAValue], lengths: _Lengths, has_past: bool) -> list[SSAValue]:
-    """Query and key turned by their positions: those given, of which the first prompt reads the first one alone."""
+    """Applies rotary embedding to query and key; of given positions, the first prompt uses only the first."""
     if node.optional(7) is None or node.optional(8) is None:
         raise node.error("rotary embedding requires cos_cache and sin_cache")
     positions = node.optional(9)
@@ -408,7 +412,7 @@ def _group_query_attention(node: Node) -> list[SSAValue | None]:
     )  # fmt: skip
     result = _with_sink(node, op) if _has_sink(node) else op.result
     told = None
-    if scores:  # before the softmax masked keys are 0 there
+    if scores:  # before the softmax, masked keys have the logit 0 there
         zero = node.scalar(0, op.scores)
         told = op.scores if scores == "softmax" else node.add(elementwise.WhereOp, visible, op.scores, zero).result
     return [joined_heads(node, result), *present, told]
@@ -418,7 +422,7 @@ _QK_OUTPUT = ("", "biased", "softmax")
 
 
 def _scores(node: Node) -> str:
-    """Which scores output 3 gives; empty for none."""
+    """Returns which logits output 3 holds; empty if it is unused."""
     if not wanted(node, 3):
         return ""
     mode = node.attribute("qk_output", 0)
@@ -432,9 +436,9 @@ def _has_sink(node: Node) -> bool:
 
 
 def _with_sink(node: Node, op: attention.AttentionOp) -> SSAValue:
-    """The result where the softmax has one more score for each head, of no key: 0, or `head_sink`.
+    """Returns the result of a softmax with an additional logit per head that belongs to no key: 0, or `head_sink`.
 
-    With `L = log(sum(exp(scores)))` the probabilities become smaller by `e^L / (e^L + e^sink) = sigmoid(L - sink)`.
+    With `L = log(sum(exp(logits)))`, the probabilities are scaled by `e^L / (e^L + e^sink) = sigmoid(L - sink)`.
     """
     total = node.add(reduction.ReduceLogSumExpOp, op.scores, axes=[3]).result
     sink = node.optional(11)

@@ -1,9 +1,9 @@
-"""Importers of layers that ONNX Runtime's graph optimizer writes: fused with an activation, or with channels last.
+"""Importers of layers written by ONNX Runtime's graph optimizer: with fused activations, or with channels last.
 
-Files that ONNX Runtime saved (`optimized_model_filepath`) contain them: FusedConv and FusedGemm from the level
-*extended* on, layers with channels last from the level *layout* on. Each becomes the `nn` operations that it stands
-for. Read in onnxruntime/contrib_ops/cpu/ (fused_activation.cc, fused_gemm.cc) and core/optimizer/nhwc_transformer.cc:
-the weights of a convolution with channels last are laid out as those of ONNX's Conv.
+Models saved by ONNX Runtime (`optimized_model_filepath`) contain them: FusedConv and FusedGemm from the level
+*extended* on, channels-last layers from the level *layout* on. Each becomes the equivalent `nn` operations. Based on
+onnxruntime/contrib_ops/cpu/ (fused_activation.cc, fused_gemm.cc) and core/optimizer/nhwc_transformer.cc: the weights of
+a channels-last convolution have the layout of ONNX's Conv.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,11 +36,11 @@ _ACTIVATIONS: Mapping[str, tuple[type[NnOp], tuple[str, ...]]] = {
         if row.op_type in _MIRRORED
     },
 }
-"""By the attribute `activation`: the operation, and its properties in the order of `activation_params`."""
+"""Maps the attribute `activation` to the operation, and its properties in the order of `activation_params`."""
 
 
 def _activation(node: Node) -> tuple[type[NnOp], tuple[str, ...]] | None:
-    """The row of the node's activation; `None` for a layer without one."""
+    """Returns the row of the node's activation; `None` for a layer without one."""
     name = node.attribute("activation", "")
     if name and name not in _ACTIVATIONS:
         raise node.unsupported(f"activation must be one of {', '.join(sorted(_ACTIVATIONS))}, but got '{name}'")
@@ -48,7 +48,7 @@ def _activation(node: Node) -> tuple[type[NnOp], tuple[str, ...]] | None:
 
 
 def channels_first(node: Node, importer: Importer, *places: int) -> SSAValue:
-    """The result of `importer`, channels last, for a `node` whose data, its inputs at `places`, have channels last."""
+    """Returns the channels-last result of `importer` for a `node` whose inputs at `places` have channels last."""
 
     def moved(value: SSAValue) -> SSAValue:
         rank = len(shape_of(value))
@@ -65,7 +65,7 @@ def channels_first(node: Node, importer: Importer, *places: int) -> SSAValue:
 
 
 def _fused_conv(node: Node) -> SSAValue:
-    """`activation(conv(X, W) + B + Z)`."""
+    """Imports FusedConv: `activation(conv(X, W) + B + Z)`."""
     found = contraction.conv(node.part("conv"))
     added, activation = node.optional(3), _activation(node)
     if added is not None:
@@ -84,7 +84,7 @@ def _fused_conv(node: Node) -> SSAValue:
 
 
 def _fused_gemm(node: Node) -> SSAValue:
-    """`activation(alpha * A' * B' + beta * C)`; `activation_alpha` is the activation's `alpha`."""
+    """Imports FusedGemm: `activation(alpha * A' * B' + beta * C)`; `activation_alpha` is the activation's `alpha`."""
     found = contraction.gemm(node.part("gemm"))
     activation = _activation(node)
     if activation is None:

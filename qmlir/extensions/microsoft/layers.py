@@ -1,8 +1,8 @@
-"""Importers of ONNX Runtime's operators for transformers but attention, of the domain `com.microsoft`.
+"""Importers of ONNX Runtime's transformer operators except attention (`com.microsoft`).
 
-Its graph optimizer and the exporters of language models write them in place of the sums, activations and normalizations
-that they are. Each becomes those `nn` operations. SimplifiedLayerNormalization is an RMS normalization that ONNX
-Runtime adds to ONNX's own domain.
+Its graph optimizer and exporters of language models write them instead of sums, activations and normalizations. Each
+becomes the equivalent `nn` operations. SimplifiedLayerNormalization is an RMS normalization that ONNX Runtime adds to
+ONNX's own domain.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ from qmlir.onnx.operators.shapes import places, size_of
 
 
 def refuse_attributes(node: Node, **accepted: Any) -> None:
-    """Raise `DiagnosticError` where an attribute is given another value than the accepted one."""
+    """Raises `DiagnosticError` if an attribute has another value than the accepted one."""
     for name, value in accepted.items():
         found = node.attribute(name, value)
         if found != value:
@@ -50,7 +50,7 @@ def _gelu(is_tanh: bool) -> Importer:
 
 
 def _quick_gelu(node: Node) -> SSAValue:
-    """`x * sigmoid(alpha * x)`."""
+    """Imports QuickGelu: `x * sigmoid(alpha * x)`."""
     return node.add(activations.SwishOp, node.input(), alpha=node.attribute("alpha", 1.702)).result
 
 
@@ -58,7 +58,7 @@ def _quick_gelu(node: Node) -> SSAValue:
 
 
 def _fused_matmul(node: Node) -> SSAValue:
-    """`alpha` times the product, of operands whose axes are in another order."""
+    """Imports FusedMatMul: `alpha` times the product of operands with permuted axes."""
     operands = [_in_order(node, place, side) for place, side in enumerate("AB")]
     product, alpha = node.add(contraction.MatMulOp, *operands).result, node.attribute("alpha", 1.0)
     if alpha == 1.0:
@@ -67,7 +67,8 @@ def _fused_matmul(node: Node) -> SSAValue:
 
 
 def _in_order(node: Node, place: int, side: str) -> SSAValue:
-    """Operand `place`: `transBatch` has its rows as the first axis of all, `trans` its columns before its rows."""
+    """Returns operand `place` with standard axes: with `transBatch` rows are its first axis, with `trans` columns
+    precede rows."""
     value = node.input(place)
     axes = list(range(len(shape_of(value))))
     if len(axes) < 2:
@@ -90,7 +91,7 @@ def _sum_with(node: Node, bias: SSAValue | None) -> SSAValue:
 
 
 def _skip_layer_norm(node: Node) -> list[SSAValue | None]:
-    """The norm of `input + skip + bias`, its statistics, and the sum."""
+    """Imports SkipLayerNormalization: the norm of `input + skip + bias`, its statistics, and the sum."""
     total, epsilon = _sum_with(node, node.optional(4)), node.attribute("epsilon", 1e-12)
     result = node.add(LayerNormOp, total, node.input(2), node.optional(3), axis=-1, epsilon=epsilon).result
     statistics = (None, None)
@@ -100,7 +101,7 @@ def _skip_layer_norm(node: Node) -> list[SSAValue | None]:
 
 
 def _skip_rms_norm(node: Node) -> list[SSAValue | None]:
-    """The same without a mean."""
+    """Imports SkipSimplifiedLayerNormalization: the norm of `input + skip + bias` without a mean, and the sum."""
     if wanted(node, 1):
         raise node.unsupported(
             "output 1 (mean) is not supported by this normalization; its inverse standard deviation is output 2"
@@ -111,7 +112,7 @@ def _skip_rms_norm(node: Node) -> list[SSAValue | None]:
 
 
 def _simplified_layer_norm(node: Node) -> list[SSAValue | None]:
-    """ONNX's RMSNormalization, and the inverse of what it divides by."""
+    """Imports SimplifiedLayerNormalization: ONNX's RMSNormalization, and the inverse of its divisor."""
     axis = node.attribute("axis", -1)
     rank = len(node.shape())
     if not -rank <= axis < rank:
@@ -134,7 +135,10 @@ def _inverse_rms(node: Node, value: SSAValue, epsilon: float, axes: list[int]) -
 
 
 def _embed_layer_norm(node: Node) -> list[SSAValue]:
-    """The norm of the sum of the embeddings of words, positions and segments, the lengths of masks, and the sum."""
+    """Imports EmbedLayerNormalization: the norm of the sum of word, position and segment embeddings.
+
+    Also returns the lengths of the masks, and the sum.
+    """
     ids, segments, table = node.input(), node.optional(1), node.optional(4)
     if (segments is None) != (table is None):
         raise node.error("segments and segment embeddings must be given together")
@@ -154,7 +158,7 @@ def _embed_layer_norm(node: Node) -> list[SSAValue]:
 
 
 def _mask_lengths(node: Node, ids: SSAValue) -> SSAValue:
-    """How many elements of each row of the mask are 1; 0 without a mask."""
+    """Returns the number of ones in each row of the mask; 0 without a mask."""
     mask = node.optional(7)
     zero = node.add_constant(np.array(0, np.int32), i32)
     one = node.add_constant(np.array(1, np.int32), i32)
@@ -170,7 +174,7 @@ def _mask_lengths(node: Node, ids: SSAValue) -> SSAValue:
 
 
 def _rotary_embedding(node: Node) -> SSAValue:
-    """Positions are one for each token, or that of the first one."""
+    """Imports RotaryEmbedding, with a position for each token, or only that of the first one."""
     refuse_attributes(node, is_packed_batching=0, scale=1.0)
     data, positions = node.input(), node.input(1)
     size, heads = node.attribute("rotary_embedding_dim", 0), node.attribute("num_heads", 0)
@@ -192,7 +196,7 @@ def _rotary_embedding(node: Node) -> SSAValue:
 def turned(
     node: Node, data: SSAValue, cosines: SSAValue, sines: SSAValue, positions: SSAValue, size: int, interleaved: bool
 ) -> SSAValue:
-    """Heads `[batch, heads, sequence, size]` turned by the angles at `positions [batch, sequence]`."""
+    """Applies rotary embedding to heads `[batch, heads, sequence, size]` at `positions [batch, sequence]`."""
     half, whole = shape_of(cosines)[-1], shape_of(data)[-1]
     if not size and DYNAMIC_INDEX not in (half, whole) and 2 * half != whole:
         size = 2 * half
@@ -201,7 +205,7 @@ def turned(
 
 
 def _for_each(node: Node, positions: SSAValue, data: SSAValue) -> SSAValue:
-    """`[sequence]` or `[batch, sequence]` as `[batch, sequence]`."""
+    """Expands positions `[sequence]` or `[batch, sequence]` to `[batch, sequence]`."""
     batch, sequence = shape_of(data)[0], shape_of(data)[2]
     if len(shape_of(positions)) == 2:
         return positions

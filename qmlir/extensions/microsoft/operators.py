@@ -1,12 +1,12 @@
-"""Importers of ONNX Runtime's own quantized operators, of the domain `com.microsoft`.
+"""Importers of ONNX Runtime's quantized operators (`com.microsoft`).
 
-Where scales and zero points are constants, each becomes the `nn` operation of quantized values; what differs from the
-default arithmetic in the order of its f32 steps says so by `requantize = #kernel.requantize<qlinear>`
-(`qmlir.arithmetic.requantization`). Where they are known at run time only, the operator is refused in one line.
+With constant scales and zero points, each becomes the `nn` operation on quantized values. Arithmetic whose f32 steps
+are ordered differently from the default is marked by `requantize = #kernel.requantize<qlinear>`
+(`qmlir.arithmetic.requantization`). With parameters known only at run time, the operator is rejected.
 
-Read in onnxruntime/contrib_ops/cpu/quantization/: QGemm multiplies by `f32(f32(f32(alpha * s_a) * s_b) / s_y)` and adds
-the zero point after rounding, as QLinearConv does; QLinearConcat, QLinearWhere and QLinearLeakyRelu are tables of
-quantize(f(dequantize(q))), and integers whose parameters are the result's stay as they are.
+Based on onnxruntime/contrib_ops/cpu/quantization/: QGemm multiplies by `f32(f32(f32(alpha * s_a) * s_b) / s_y)` and
+adds the zero point after rounding, as QLinearConv does; QLinearConcat, QLinearWhere and QLinearLeakyRelu are tables of
+quantize(f(dequantize(q))), and integers with the result's parameters stay unchanged.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,12 +41,12 @@ from qmlir.onnx.parameters import QParams
 
 
 def _element(node: Node, value: int, scale: int, zero_point: int) -> UniformQuantizedType:
-    """The type of input `value`, whose scale and zero point are the inputs of these numbers."""
+    """Returns the type of input `value`; `scale` and `zero_point` are the indices of its parameters."""
     return _of(node, node.quantized(value), scale, zero_point)
 
 
 def _result(node: Node, like: int, scale: int, zero_point: int) -> UniformQuantizedType:
-    """The type of the result: of the storage of its zero point, without one of that of input `like`."""
+    """Returns the type of the result, with the storage of its zero point, or of input `like` without one."""
     given = node.optional(zero_point)
     return _of(node, node.quantized(like) if given is None else given, scale, zero_point)
 
@@ -67,7 +67,7 @@ def _check_constants(node: Node, *places: int) -> None:
 
 
 def _rescaled(node: Node, value: int, source: UniformQuantizedType, target: UniformQuantizedType) -> SSAValue:
-    """Input `value` as one of type `target`: dequantized and quantized again where the parameters differ."""
+    """Returns input `value` with type `target`: dequantized and quantized again if the parameters differ."""
     stored = node.stored(value, source)
     if source == target:
         return stored
@@ -79,12 +79,13 @@ def _rescaled(node: Node, value: int, source: UniformQuantizedType, target: Unif
 
 
 def _operands(node: Node) -> list[SSAValue]:
-    """Two operands, each with its parameters."""
+    """Returns two operands, each with its parameters."""
     return [node.stored(index, _element(node, index, index + 1, index + 2)) for index in (0, 3)]
 
 
 def _add(node: Node) -> SSAValue:
-    """QLinearAdd: what repeats along the innermost axis is added to the constant first, and stands on the right."""
+    """Imports QLinearAdd, which adds the operand that repeats along the innermost axis to the constant first: it is on
+    the right."""
     operands = _operands(node)
     if _repeats(node, *(shape_of(value) for value in operands)):
         operands.reverse()
@@ -93,9 +94,9 @@ def _add(node: Node) -> SSAValue:
 
 
 def _repeats(node: Node, left: Sequence[int], right: Sequence[int]) -> bool:
-    """Whether the left operand repeats along the last axis on which either has more than one element.
+    """Returns true if the left operand repeats along the last axis on which either has more than one element.
 
-    That is asked of the axes that both have; where there is no such element, it does.
+    Only axes of both operands are considered; returns true if there is no such axis.
     """
     sizes = zip(reversed(left), reversed(right), strict=False) if left and right else [(left[-1] if left else 1, 1)]
     for own, other in sizes:
@@ -114,7 +115,8 @@ def _mul(node: Node) -> SSAValue:
 
 
 def _unary(operation: type[NnOp], properties: Callable[[Node], dict[str, Any]]) -> Importer:
-    """A function of one tensor: its inputs are the value, two parameters of it and two of the result."""
+    """Returns the importer of a function of one tensor, with inputs value, its two parameters and those of the
+    result."""
 
     def importer(node: Node) -> SSAValue:
         value = node.stored(0, _element(node, 0, 1, 2))
@@ -124,14 +126,14 @@ def _unary(operation: type[NnOp], properties: Callable[[Node], dict[str, Any]]) 
 
 
 def _reduce_sum(node: Node) -> SSAValue:
-    """ReduceSumInteger: the sum of integers of 8 bits in 32."""
+    """Imports ReduceSumInteger: the 32-bit sum of 8-bit integers."""
     value = node.cast(node.input(), i32)
     axes, keeps = node.attribute("axes"), bool(node.attribute("keepdims"))
     return node.add(reduction.ReduceSumOp, value, axes=axes, keep_dims=keeps).results[0]
 
 
 def _softmax(node: Node) -> SSAValue:
-    """QLinearSoftmax: over one axis, or where `opset` names a version before 13 over the trailing ones together."""
+    """Imports QLinearSoftmax: over one axis, or if `opset` is below 13 over the trailing axes together."""
     opset, rank = node.attribute("opset"), len(node.shape())
     axis = node.attribute("axis", None)
     axis = (1 if opset < 13 else -1) if axis is None else axis
@@ -157,7 +159,7 @@ def _softmax(node: Node) -> SSAValue:
 
 
 def _concat(node: Node) -> SSAValue:
-    """QLinearConcat: the parameters of the result first, then each operand with its own."""
+    """Imports QLinearConcat: the parameters of the result come first, then each operand with its own."""
     result = _of(node, node.input(1), 0, 1)
     if len(node.inputs) < 5 or len(node.inputs) % 3 != 2:
         raise node.error(
@@ -179,7 +181,7 @@ def _where(node: Node) -> SSAValue:
 
 
 def _with_channels(importer: Importer) -> Importer:
-    """`importer` of data with channels first, for an operator that has them last if `channels_last` says so."""
+    """Wraps an `importer` for channels-first data for operators that have channels last if `channels_last` is set."""
 
     def either(node: Node) -> SSAValue | Sequence[SSAValue | None]:
         return channels_first(node, importer, 0) if node.attribute("channels_last", 0) else importer(node)
@@ -203,9 +205,10 @@ def _global_average_pool(node: Node) -> SSAValue:
 
 
 def _gemm(node: Node) -> SSAValue:
-    """QGemm: `alpha * a * b + c`, the i32 of `c` added to the sums; without `y_scale` the sums as reals.
+    """Imports QGemm: `alpha * a * b + c`, with the i32 `c` added to the accumulator; without `y_scale` the result is
+    real.
 
-    `alpha` goes into the scale of `a`, so that the product of the scales is rounded as there.
+    `alpha` is merged into the scale of `a`, so that the product of the scales is rounded as in ONNX Runtime.
     """
     channels = 0 if node.attribute("transB", 0) else 1
     node = QParams.of(node, 4, 5, node.shape(3), channels).without_zero_scales(3, 4, bias=6, channels=channels)
@@ -242,7 +245,7 @@ def _scaled_by_alpha(node: Node, element: UniformQuantizedType) -> UniformQuanti
 
 
 def _columns(node: Node) -> UniformQuantizedType:
-    """The type of `b`: one scale, or one for each column, as the result has them."""
+    """Returns the type of `b`: one scale, or one for each column of the result."""
     _check_constants(node, 4, 5)
     axis = 0 if node.attribute("transB", 0) else 1
     parameters = QParams.of(node, 4, 5, node.shape(3), axis)
@@ -253,7 +256,7 @@ def _columns(node: Node) -> UniformQuantizedType:
 
 
 def _accumulator(a: UniformQuantizedType, b: UniformQuantizedType, axis: int | None) -> UniformQuantizedType:
-    """The type of exact sums, whose channels are along `axis`."""
+    """Returns the type of the accumulator, with channels along `axis`."""
     scales = accumulator_scale(a.scales, b.scales)
     if b.granularity is Granularity.TENSOR or axis is None:
         return UniformQuantizedType.per_tensor(i32, f32, float(scales))
@@ -267,7 +270,7 @@ def _product(
 
 
 def _bias(node: Node, bias: SSAValue, a: UniformQuantizedType, b: UniformQuantizedType) -> SSAValue:
-    """`c` as exact sums that broadcast to the result."""
+    """Returns `c` as accumulator values that broadcast to the result."""
     shape = shape_of(bias)
     if b.granularity is Granularity.AXIS and (not shape or shape[-1] == 1):
         columns = shape_of(node.quantized(3))[0 if node.attribute("transB", 0) else 1]

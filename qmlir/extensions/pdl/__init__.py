@@ -1,4 +1,4 @@
-"""PDL patterns: rewrites in files of MLIR, matched and applied by the pass `apply-pdl`."""
+"""PDL patterns: rewrites in MLIR files, applied by the pass `apply-pdl`."""
 
 from qmlir.registry.contribution import INTERFACE, Contribution
 

@@ -1,4 +1,4 @@
-"""`apply-pdl`: rewrite patterns that are written as text."""
+"""`apply-pdl`: applies rewrite patterns written as PDL text."""
 
 from dataclasses import dataclass
 from importlib.resources import files
@@ -19,12 +19,12 @@ _KEEPS = {"bits": EVERY_BIT, "rounded": ROUNDED, "meaning": MEANING}
 
 @dataclass(frozen=True)
 class ApplyPdl(ModulePass):
-    """Apply the patterns of PDL files until none fits any more.
+    """Apply the patterns of PDL files until none matches.
 
-    `file` are files, `named` are those that installed packages brought (`qmlir doctor` lists them); without both, the
-    patterns stand in the module itself, and are gone from it afterwards. What patterns may ask and make is in
-    [the reference](pdl.md). `keeps` says what `--verify-each=exec` holds the patterns to: every bit unless told
-    otherwise, `rounded` floats, or the `meaning` only. The statistics of the pass say how often each pattern fitted.
+    `file` are files, and `named` are patterns of installed packages (`qmlir doctor` lists them). Without both, the
+    patterns are part of the module itself and are removed from it. The functions that patterns can call are in [the
+    reference](pdl.md). `keeps` states what `--verify-each=exec` checks: every bit by default, `rounded` floats, or only
+    the `meaning`. The statistics of the pass count the matches of each pattern.
 
     Before:
 
@@ -68,7 +68,7 @@ class ApplyPdl(ModulePass):
 
     @property
     def preserves(self) -> Preservation:
-        """What `keeps` says."""
+        """The guarantee that `keeps` names."""
         return _KEEPS.get(self.keeps, EVERY_BIT)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -85,7 +85,7 @@ class ApplyPdl(ModulePass):
 
 
 def _file_named(name: str) -> tuple[Path, str]:
-    """The file of a package that has this name, and how a message names the package."""
+    """Returns the pattern file of that name in a package, and a description of the package for messages."""
     there = registry.named("pdl")
     if name not in there:
         every = ", ".join(sorted(there)) or "none; no installed package provides patterns"
@@ -99,7 +99,7 @@ def _file_named(name: str) -> tuple[Path, str]:
 
 
 def _taken_out(ctx: Context, module: ModuleOp) -> list[PdlPattern]:
-    """The patterns that stand in the module, which stay there no longer."""
+    """Returns the patterns in the module, and removes them from it."""
     found = patterns_in(ctx, module)
     if not found:
         raise text_error("apply-pdl: pass `file` or `named`, or put patterns into the module")

@@ -1,7 +1,7 @@
-"""PDL files as rewrite patterns: read, checked against the native functions, named in every error.
+"""Loads PDL files as rewrite patterns, and checks them against the native functions.
 
-A pattern's name is its symbol, or its place in the file. Faults of the pattern itself are errors at its line of the
-file, before any module is read: an unknown function, arguments of other types, a rewrite of nothing.
+The name of a pattern, which every error contains, is its symbol or its location in the file. Errors in a pattern, such
+as an unknown function or wrong argument types, are reported at its line before any module is read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ def _pattern_name(pattern: pdl.PatternOp) -> str:
 
 @dataclass(frozen=True, eq=False)
 class PdlPattern(RewritePattern):
-    """One `pdl.pattern`."""
+    """One `pdl.pattern` as a rewrite pattern."""
 
     pattern_name: str
     """Its name in messages and statistics."""
@@ -46,11 +46,11 @@ class PdlPattern(RewritePattern):
     root_name: str | None
     ctx: Context
     package: str = ""
-    """` (in package 'fancy 1.0')` where the file is that of a package."""
+    """A text such as ` (in package 'fancy 1.0')` if a package provides the file."""
 
     @property
     def benefit(self) -> int:
-        """Patterns with more are tried before others."""
+        """The benefit: patterns with a larger one are tried first."""
         return self.pattern.benefit.value.data
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -71,7 +71,7 @@ class PdlPattern(RewritePattern):
             ) from error
 
     def _matched(self, found: Found) -> list[Operation]:
-        """The operations of the match, in the order in which they stand."""
+        """Returns the operations of the match, in block order."""
         ops = [cast(Operation, found[each.op]) for each in self.matcher.operations]
         blocks = {op.parent for op in ops}
         if len(blocks) == 1 and (block := blocks.pop()) is not None:
@@ -80,7 +80,7 @@ class PdlPattern(RewritePattern):
 
 
 def _place(root: Operation, matched: Sequence[Operation], found: Found) -> InsertPoint | None:
-    """The point before the first root: `None` if an operand of the pattern is not defined there yet."""
+    """Returns the point before the first root; `None` if an operand of the pattern is not defined there yet."""
     roots = roots_among(matched)
     if len(roots) < 2:
         return InsertPoint.before(root)
@@ -102,7 +102,7 @@ def _is_known_before(value: SSAValue, first: Operation, block: Block, roots: Seq
 
 
 def _function(op: Operation, name: str, arguments: Sequence[SSAValue], role: Role) -> NativeFunction:
-    """The function that `op` calls. Raises `DiagnosticError` where there is none, or it takes something else."""
+    """Returns the function that `op` calls. Raises `DiagnosticError` if it is unknown or takes other arguments."""
     there = native_functions(role)
     function = there.get(name)
     if function is None:
@@ -131,14 +131,14 @@ def _check_results(op: Operation, function: NativeFunction) -> None:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Makes a pattern of each `pdl.pattern`."""
+    """Converts each `pdl.pattern` to a rewrite pattern."""
 
     ctx: Context
     package: str = ""
 
     def pattern(self, op: pdl.PatternOp) -> PdlPattern:
         body = list(op.body.block.ops)
-        rewrite = cast(pdl.RewriteOp, op.body.block.last_op)  # its verifier has seen to it
+        rewrite = cast(pdl.RewriteOp, op.body.block.last_op)  # ensured by its verifier
         operations = [each for each in body if isinstance(each, pdl.OperationOp)]
         constraints: list[tuple[pdl.ApplyNativeConstraintOp, NativeFunction]] = []
         commutative: set[SSAValue] = set()
@@ -170,7 +170,7 @@ class _Reader:
     def _natives(
         self, rewrite: pdl.RewriteOp
     ) -> Iterator[tuple[pdl.ApplyNativeRewriteOp | pdl.RewriteOp, NativeFunction]]:
-        """The functions that a rewrite calls; its operations are looked up on the way."""
+        """Yields the functions that a rewrite calls, and checks that its operations exist."""
         if rewrite.name_ is not None:
             yield rewrite, _function(rewrite, rewrite.name_.data, rewrite.external_args, Role.REWRITE)
         elif not rewrite.body.blocks or not rewrite.body.block.ops:
@@ -192,9 +192,9 @@ class _Reader:
 
 
 def patterns_in(ctx: Context, module: ModuleOp, package: str = "") -> list[PdlPattern]:
-    """The patterns of a verified module: those of more benefit first, then in their order.
+    """Returns the patterns of a verified module, those with larger benefit first, then in order.
 
-    Errors say ` (in package 'fancy 1.0')`, as `package` is, where they come with one.
+    `package`, such as ` (in package 'fancy 1.0')`, is appended to errors.
     """
     reader = _Reader(ctx, package)
     found: list[PdlPattern] = []
@@ -211,7 +211,7 @@ def patterns_in(ctx: Context, module: ModuleOp, package: str = "") -> list[PdlPa
 
 
 def load_patterns(ctx: Context, path: Path, package: str = "") -> list[PdlPattern]:
-    """The patterns of a file, perhaps of a `package`. Raises `DiagnosticError` where one is wrong or there is none."""
+    """Returns the patterns of a file. Raises `DiagnosticError` if one is invalid or there is none."""
     module = load_module(ctx, path)
     verify(module)
     patterns = patterns_in(ctx, module, package)

@@ -1,9 +1,9 @@
-"""Matching: finds the operations of a `pdl.pattern` in a module, and what each of its values is bound to.
+"""Matching: finds the operations of a `pdl.pattern` in a module, and the bindings of its values.
 
-The search starts at an operation of the module, taken as the pattern's root, and follows operands to what defines them.
-Operations of the pattern that the root does not reach are looked for among the users of what is known, so that a
-pattern may have several roots. Where there is a choice (operands in either order, one of several users) each is tried.
-xDSL's own matcher decides each choice once, has neither ranges nor results of constraints, and ignores `isNegated`.
+The search starts at an operation of the module, taken as the pattern's root, and follows operands to their definitions.
+Operations of the pattern that are not reachable from the root are searched among the users of bound values, so a
+pattern may have several roots. All alternatives (operands in either order, one of several users) are tried. xDSL's own
+matcher decides each alternative once, supports neither ranges nor results of constraints, and ignores `isNegated`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,25 +21,25 @@ from qmlir.registry import in_package
 from qmlir.registry.faults import one_line
 
 Found = dict[SSAValue, Any]
-"""What each value of a pattern is bound to: an operation, a value, a type, an attribute, or a tuple of a range."""
+"""The binding of each value of a pattern: an operation, a value, a type, an attribute, or a tuple for a range."""
 
 COMMUTATIVE = "commutative"
-"""The constraint that is an instruction to the search: the first two operands may stand in either order."""
+"""The constraint that directs the search: the first two operands may be in either order."""
 
 _Goal = tuple[SSAValue, Any]
-"""A value of the pattern, and what it must be bound to."""
+"""A value of the pattern, and its required binding."""
 
 _NONE: list[list[_Goal]] = []
 _ALWAYS: list[list[_Goal]] = [[]]
 
 
 def is_range(value: SSAValue) -> bool:
-    """Whether `value` of a pattern is a range."""
+    """Returns true if `value` of a pattern is a range."""
     return isinstance(value.type, pdl.RangeType)
 
 
 def attribute_of(op: Operation, name: str) -> Attribute | None:
-    """The attribute or property `name` of `op`, or its default."""
+    """Returns the attribute or property `name` of `op`, or its default."""
     found = op.get_attr_or_prop(name)
     if found is None and isinstance(op, IRDLOperation):
         definition = op.get_irdl_definition().properties.get(name)
@@ -48,7 +48,7 @@ def attribute_of(op: Operation, name: str) -> Attribute | None:
 
 
 def _shared(names: Sequence[SSAValue], things: Sequence[Any]) -> list[list[_Goal]]:
-    """Each of `names` for one of `things`, in order; one range among them takes what the others leave."""
+    """Pairs `names` with `things` in order; a single range among them takes the remaining ones."""
     ranges = [place for place, name in enumerate(names) if is_range(name)]
     if not ranges:
         return [list(zip(names, things, strict=True))] if len(names) == len(things) else _NONE
@@ -75,7 +75,7 @@ def _type_goal(name: SSAValue | None, values: Any) -> list[_Goal]:
 
 @dataclass(frozen=True)
 class Matcher:
-    """The search for one pattern."""
+    """The search for matches of one pattern."""
 
     root: SSAValue
     operations: Sequence[pdl.OperationOp]
@@ -83,10 +83,10 @@ class Matcher:
 
     constraints: Sequence[tuple[pdl.ApplyNativeConstraintOp, NativeFunction]]
     commutative: frozenset[SSAValue] = field(default_factory=frozenset[SSAValue])
-    """The operations of the pattern whose first two operands may stand in either order."""
+    """The operations of the pattern whose first two operands may be in either order."""
 
     def matches(self, op: Operation) -> Iterator[Found]:
-        """Each match of the pattern with `op` as its root."""
+        """Yields each match of the pattern with `op` as its root."""
         yield from self._solve([(self.root, op)], {})
 
     def _solve(self, goals: list[_Goal], known: Found) -> Iterator[Found]:
@@ -109,7 +109,7 @@ class Matcher:
         yield from self._others(found)
 
     def _steps(self, name: SSAValue, thing: Any) -> list[list[_Goal]]:
-        """What must hold besides, where `name` stands for `thing`: lists of goals of which one must be met."""
+        """Returns the further conditions if `name` is bound to `thing`: lists of goals, one of which must be met."""
         match name.owner:
             case pdl.OperationOp() as op:
                 return self._operation_steps(op, thing)
@@ -134,7 +134,7 @@ class Matcher:
                 type_ = getattr(thing, "type", None)
                 return [[(op.value_type, type_)]] if isinstance(type_, Attribute) else _NONE
             case _:
-                return _NONE  # the results of constraints come last
+                return _NONE  # results of constraints are bound last
 
     @staticmethod
     def _results_steps(op: pdl.ResultsOp, thing: Any) -> list[list[_Goal]]:
@@ -167,7 +167,7 @@ class Matcher:
             yield [operands[1], operands[0], *operands[2:]]
 
     def _others(self, found: Found) -> Iterator[Found]:
-        """Look for an operation that the search has not reached, then check the constraints."""
+        """Searches for an operation that is not bound yet, or checks the constraints."""
         missing = [each for each in self.operations if each.op not in found]
         if not missing:
             if (whole := self._constrained(found)) is not None:
@@ -185,7 +185,7 @@ class Matcher:
 
     @staticmethod
     def _known_operand(name: pdl.OperationOp, found: Found) -> SSAValue | None:
-        """A value of the module that the operation `name` is to use."""
+        """Returns a value of the module that the operation `name` must use."""
         for operand in name.operand_values:
             thing = found.get(operand)
             owner = operand.owner
@@ -196,13 +196,13 @@ class Matcher:
         return None
 
     def _constrained(self, found: Found) -> Found | None:
-        """`found` with the results of the constraints, `None` if one does not hold."""
+        """Returns `found` with the results of the constraints; `None` if one does not hold."""
         for op, function in self.constraints:
             try:
                 results = function([argument(each, found) for each in op.args])
             except WrongKindError:
                 results = None
-            except Exception as error:  # whatever a function of another package raises, the pattern is named
+            except Exception as error:  # any error of a package's function names the pattern
                 raise op_error(op, f"'{function.name}' failed: {one_line(error)}{in_package(error)}") from error
             if bool(op.is_negated.value.data) == (results is not None):
                 return None
@@ -211,7 +211,7 @@ class Matcher:
 
 
 def argument(name: SSAValue, found: Mapping[SSAValue, Any]) -> Any:
-    """What a value of a pattern is bound to: its match, or the constant that it is."""
+    """Returns the binding of a value of a pattern, or its constant."""
     if name in found:
         return found[name]
     match name.owner:
@@ -229,7 +229,7 @@ def argument(name: SSAValue, found: Mapping[SSAValue, Any]) -> Any:
 
 
 def roots_among(ops: Iterable[Operation]) -> list[Operation]:
-    """Those of `ops` whose results no other of them uses."""
+    """Returns those of `ops` whose results none of the others uses."""
     every = list(dict.fromkeys(ops))
     inside = set(every)
     return [op for op in every if not any(use.operation in inside for result in op.results for use in result.uses)]

@@ -16,20 +16,18 @@ from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import integer_list
 
-# Native functions: Python functions that a pattern calls by name, with a signature from their annotations.
-#
-# A parameter's annotation gives the PDL values that it accepts and what the function receives: `Operation` an
-# operation, `SSAValue` a value, `Typed` the type of a value or a type, `UniformQuantizedType` the quantized type
-# among these, `Attribute` an attribute, and `int`, `float`, `str`, `bool` and tuples of integers or texts the
-# content of an attribute. A first parameter `PatternRewriter` is not an argument of the pattern: the function
-# receives the rewriter. The annotation of the result gives the results.
+# The annotation of a parameter defines the PDL values that it accepts and what the function receives: `Operation` an
+# operation, `SSAValue` a value, `Typed` the type of a value or a type, `UniformQuantizedType` the quantized type among
+# these, `Attribute` an attribute, and `int`, `float`, `str`, `bool` and tuples of integers or texts the content of an
+# attribute. A first parameter `PatternRewriter` is not an argument of the pattern: the function receives the rewriter.
+# The annotation of the result defines the results.
 
 Typed = Annotated[Attribute, "type of a value, or a type"]
 """The annotation of a parameter that takes a value for its type, or a type."""
 
 
 class WrongKindError(TypeError):
-    """An attribute does not hold what the function wants: no constraint holds of it."""
+    """An attribute whose content does not match a parameter, so that a constraint does not hold."""
 
 
 def _integer(attribute: Attribute) -> int:
@@ -73,7 +71,8 @@ def _type(given: Any) -> Any:
 
 
 def uniform(given: Any) -> UniformQuantizedType:
-    """The uniform quantized type of a value or a type; of a tensor, its element type. Raises `WrongKindError`."""
+    """Returns the uniform quantized type of a value or a type; for a tensor, its element type. Raises
+    `WrongKindError`."""
     element = element_type(_type(given))
     if not isinstance(element, UniformQuantizedType):
         raise WrongKindError("a uniform quantized type of integers")
@@ -86,7 +85,7 @@ def _same(given: Any) -> Any:
 
 @dataclass(frozen=True)
 class ParameterKind:
-    """What a parameter accepts: the PDL types, their text in the reference, and what the function receives."""
+    """The arguments that a parameter accepts: PDL types, text in the reference, and conversion for the function."""
 
     pdl_types: tuple[str, ...]
     text: str
@@ -107,7 +106,7 @@ KINDS: Mapping[Any, ParameterKind] = {
     tuple[int, ...]: ParameterKind(("pdl.attribute",), "integers", _integers),
     tuple[str, ...]: ParameterKind(("pdl.attribute",), "texts", _texts),
 }
-"""What a parameter of each annotation accepts."""
+"""The kind of parameter for each annotation."""
 
 _RESULTS: Mapping[Any, str] = {
     Operation: "pdl.operation",
@@ -142,16 +141,16 @@ class NativeFunction:
     takes_rewriter: bool = False
 
     def __str__(self) -> str:
-        """The signature, as the reference and messages show it."""
+        """Returns the signature, as shown in the reference and messages."""
         results = " -> " + ", ".join(each.removeprefix("pdl.") for each in self.results) if self.results else ""
         return f"{self.name}({', '.join(map(str, self.parameters))}){results}"
 
     def parameter(self, place: int) -> NativeParameter:
-        """The parameter that takes the argument at `place`."""
+        """Returns the parameter that takes the argument at `place`."""
         return self.parameters[min(place, len(self.parameters) - 1)]
 
     def accepts(self, pdl_types: Sequence[str]) -> bool:
-        """Whether arguments of these PDL types are what the function takes."""
+        """Returns true if the function accepts arguments of these PDL types."""
         last = self.parameters[-1] if self.parameters else None
         fixed = len(self.parameters) - (last is not None and last.is_variadic)
         if len(pdl_types) < fixed or (len(pdl_types) > fixed and (last is None or not last.is_variadic)):
@@ -159,7 +158,8 @@ class NativeFunction:
         return all(type_ in self.parameter(place).kind.pdl_types for place, type_ in enumerate(pdl_types))
 
     def __call__(self, arguments: Sequence[Any], rewriter: PatternRewriter | None = None) -> tuple[Any, ...] | None:
-        """The results; `None` where a constraint does not hold. Raises `WrongKindError` for an attribute's content."""
+        """Returns the results; `None` if a constraint does not hold. Raises `WrongKindError` for wrong attribute
+        content."""
         converted = [self.parameter(place).kind.convert(each) for place, each in enumerate(arguments)]
         found = self.function(*((rewriter,) if self.takes_rewriter else ()), *converted)
         if isinstance(found, bool):
@@ -172,7 +172,7 @@ class NativeFunction:
 
 
 def _result_types(annotation: Any) -> tuple[str, ...]:
-    """The PDL types of what a function returns; what may be `None` in place of results is a constraint's."""
+    """Returns the PDL types of a function's results; a constraint may return `None` instead."""
     if get_origin(annotation) is Union or isinstance(annotation, type(int | None)):
         (annotation,) = (each for each in get_args(annotation) if each is not type(None))
     if annotation in (bool, type(None), None):
@@ -188,7 +188,7 @@ def _annotation_text(annotation: Any) -> str:
 
 
 def native_function(name: str, function: Callable[..., Any]) -> NativeFunction:
-    """The signature of `function` by its annotations. Raises `TypeError` that names an unsupported annotation."""
+    """Derives the signature of `function` from its annotations. Raises `TypeError` for an unsupported annotation."""
     hints = get_type_hints(function, include_extras=True)
     parameters: list[NativeParameter] = []
     takes_rewriter = False
@@ -208,14 +208,14 @@ def native_function(name: str, function: Callable[..., Any]) -> NativeFunction:
     return NativeFunction(name, function, tuple(parameters), results, takes_rewriter)
 
 
-# The functions that patterns may call: those of the tree and of other packages, by name.
+# The functions that patterns may call: those of qmlir and of other packages, by name.
 #
-# A package adds its own as tables from name to function: `pdl.constraints` and `pdl.rewrites` of its
+# A package adds functions as tables from name to function: `pdl.constraints` and `pdl.rewrites` of its
 # `Contribution.tables`.
 
 
 class Role(StrEnum):
-    """The use of a native function."""
+    """The use of a native function: as a constraint or a rewrite."""
 
     CONSTRAINT = "constraint"
     REWRITE = "rewrite"
@@ -238,5 +238,5 @@ def _read(role: Role, among: tuple[registry.Package, ...]) -> Mapping[str, Nativ
 
 
 def native_functions(role: Role) -> Mapping[str, NativeFunction]:
-    """All native functions of `role`, by name."""
+    """Returns all native functions of `role`, by name."""
     return _read(role, registry.packages())

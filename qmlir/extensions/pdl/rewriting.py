@@ -1,7 +1,7 @@
-"""Rewriting: replaces a match, verified, with provenance.
+"""Rewriting: replaces a match by new, verified operations with provenance.
 
-New operations are inserted before the root (the first of several), with inferred result types if none are given. A
-new operation has the origins of all operations that the match removes.
+New operations are inserted before the root (the first of several), with inferred result types if none are given. A new
+operation has the origins of all operations that the match removes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -52,7 +52,7 @@ class Rewrite:
     replaced: list[tuple[Operation, tuple[Any, ...]]] = field(default_factory=list[tuple[Operation, tuple[Any, ...]]])
 
     def run(self, rewrite: pdl.RewriteOp) -> None:
-        """Run the body, or the function in its place. Raises `DiagnosticError`."""
+        """Runs the body, or the function that replaces it. Raises `DiagnosticError`."""
         if rewrite in self.natives:
             self._call(rewrite, self.natives[rewrite], list(rewrite.external_args))
         for op in list(rewrite.body.block.ops) if rewrite.body.blocks else []:
@@ -74,7 +74,7 @@ class Rewrite:
             case pdl.RangeOp():
                 self.found[op.result] = tuple(self._flat(op.arguments))
             case _:
-                pass  # constants and results: `argument` finds them where they are used
+                pass  # constants and results, which `argument` resolves when used
 
     def _argument(self, name: SSAValue) -> Any:
         return argument(name, self.found)
@@ -97,14 +97,14 @@ class Rewrite:
             ) from error
         except DiagnosticError:
             raise
-        except Exception as error:  # whatever a function of another package raises, the pattern is named
+        except Exception as error:  # any error of a package's function names the pattern
             raise op_error(op, f"'{function.name}' failed: {one_line(error)}{in_package(error)}") from error
         if results is None or len(results) != len(function.results):
             raise op_error(op, f"'{function.name}' must return {len(function.results)} results, but returned {results}")
         return results
 
     def _create(self, name: pdl.OperationOp) -> Operation:
-        assert name.opName is not None  # its verifier has seen to it
+        assert name.opName is not None  # ensured by its verifier
         kind = self.ctx.get_optional_op(name.opName.data)
         if kind is None:
             raise op_error(name, f"creates '{name.opName.data}', which no dialect defines")
@@ -136,7 +136,7 @@ class Rewrite:
             values = tuple(self._flat(op.repl_values))
         if len(values) != len(old.results):
             raise op_error(op, f"must replace {len(old.results)} results, but got {len(values)} values")
-        # A new operation that takes an old result, as in `y -> f(y)`, keeps the old operation.
+        # A new operation that reads an old result, as in `y -> f(y)`, would keep the old operation alive.
         users = [use for result in old.results for use in result.uses if use.operation in self.created]
         if users:
             raise op_error(op, "must not replace an operation by a value that uses its result")
@@ -153,7 +153,7 @@ class Rewrite:
         self.rewriter.erase(old)
 
     def _hand_on(self) -> None:
-        """Give new operations the provenance of the removed ones: constants that of constants."""
+        """Copies provenance from removed to new operations, from constants to constants."""
         gone = self._gone()
         for op in self.created:
             if op.parent is None or origins_of(op):
@@ -168,7 +168,7 @@ class Rewrite:
                     set_tensor_names(owner, names)
 
     def _gone(self) -> list[Operation]:
-        """The operations of the match that were replaced, or that only such ones use."""
+        """Returns the operations of the match that were replaced, or are used only by such operations."""
         gone = {old for old, _ in self.replaced}
         found: list[Operation] = []
         for op in reversed(self.matched):
@@ -178,7 +178,7 @@ class Rewrite:
         return found
 
     def _verify(self, rewrite: pdl.RewriteOp) -> None:
-        """Verify the new operations and their users."""
+        """Verifies the new operations and their users."""
         touched = dict.fromkeys(op for op in self.created if op.parent is not None)
         for _, values in self.replaced:
             for value in values:
@@ -201,7 +201,7 @@ class Rewrite:
 
 
 def with_inferred_types(name: pdl.OperationOp, op: InferResultTypes) -> Operation:
-    """`op` with the result types that follow from its operands and attributes; where these are wrong, that is said."""
+    """Returns `op` with inferred result types. Raises `DiagnosticError` for wrong operands or attributes."""
     try:
         if isinstance(op, IRDLOperation):
             _verify_inputs(op)
@@ -209,7 +209,7 @@ def with_inferred_types(name: pdl.OperationOp, op: InferResultTypes) -> Operatio
     except VerifyException as error:
         raise op_error(name, f"cannot create '{op.name}': {' '.join(str(error).split())}") from error
     except Exception as error:
-        # With operands and attributes as defined, what is missing is a result, or the operation's code is wrong.
+        # Operands and attributes are valid, so a result is missing or the operation's code is wrong.
         reason = f" ({one_line(error)}{where})" if (where := in_package(error)) else ""
         message = f"creates '{op.name}', whose result types cannot be inferred; write `-> (%type : !pdl.type)`"
         raise op_error(name, f"{message}{reason}") from error
@@ -221,7 +221,7 @@ def with_inferred_types(name: pdl.OperationOp, op: InferResultTypes) -> Operatio
 
 
 def check_property(name: pdl.OperationOp, ctx: Context, key: str, value: Attribute) -> None:
-    """Raise `DiagnosticError` where `value` is not an attribute for the property `key` of what the pattern makes."""
+    """Raises `DiagnosticError` if `value` is not valid for the property `key` of a created operation."""
     assert name.opName is not None
     kind = ctx.get_optional_op(name.opName.data)
     if kind is None or not issubclass(kind, IRDLOperation):
@@ -237,7 +237,7 @@ def check_property(name: pdl.OperationOp, ctx: Context, key: str, value: Attribu
 
 
 def _verify_inputs(op: IRDLOperation) -> None:
-    """Verify by their definitions what the operation takes, before its own code looks at it."""
+    """Verifies operands and properties against their definitions, before the operation's own code reads them."""
     definition, context = op.get_irdl_definition(), VerificationContext()
     irdl_op_verify_arg_list(op, definition, VarIRConstruct.OPERAND, context)
     for name, each in definition.properties.items():
@@ -246,7 +246,7 @@ def _verify_inputs(op: IRDLOperation) -> None:
 
 
 def _shown(given: Any) -> str:
-    """An argument of a function in a message: an operation by its name, a value by its type."""
+    """Formats an argument of a function for a message: an operation by its name, a value by its type."""
     match given:
         case Operation():
             return describe(given)
@@ -261,7 +261,7 @@ def _is_constant(op: Operation) -> bool:
 
 
 def _segments(name: pdl.OperationOp, kind: type[IRDLOperation], count: int) -> dict[str, Attribute]:
-    """How `count` operands are divided among the definitions of `kind`: optional ones are filled in order."""
+    """Divides `count` operands among the operand definitions of `kind`, filling optional ones in order."""
     definition = kind.get_irdl_definition()
     if not any(isinstance(option, AttrSizedOperandSegments) for option in definition.options):
         return {}

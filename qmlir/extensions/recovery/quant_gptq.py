@@ -161,8 +161,8 @@ class QuantGptq(SeesMoments):
     One reduction term is rounded after the other, and the later terms compensate for its error on the layer inputs of
     the samples in `data` (Frantar et al., ICLR 2023). Then `sweeps` passes of coordinate descent, which never increase
     the error, choose each code again given the others. `damping` is added to the diagonal of the second moments, as a
-    fraction of its mean. Layers are settled in program order, each with its input in the quantized program behind
-    settled layers. Only weights of at most `bits` bits are changed.
+    fraction of its mean. Layers are settled in program order, each with its input in the quantized program, whose
+    earlier layers are settled already. Only weights of at most `bits` bits are changed.
 
     If a layer has a bias, the bias compensates for the mean of the error (as in `quant-correct-bias`, even if no code
     changes), and the codes only for the rest. If the caller passes the float program as `floats`, the targets move from

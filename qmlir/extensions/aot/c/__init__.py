@@ -1,1 +1,1 @@
-"""Loops as C99: one file that needs `stdint.h` and `string.h`, and its header."""
+"""Emission of loops as C99: one file that includes only `stdint.h` and `string.h`, and its header."""

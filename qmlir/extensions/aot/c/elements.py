@@ -1,7 +1,7 @@
-"""Elements in C: the type that holds one, its readings with and without a sign, numbers modulo 2^N, and literals.
+"""Elements in C: storage types, signed and unsigned values, arithmetic modulo 2^N, and literals.
 
-An integer of N bits is held sign-extended in the smallest type that has room for it; an `i1` as 0 or 1; `f16` and
-`bf16` as their bits.
+An integer of N bits is stored sign-extended in the smallest type that fits; an `i1` as 0 or 1; `f16` and `bf16` as
+their bits.
 """
 
 import math
@@ -24,48 +24,48 @@ HALVES = ("f16", "bf16")
 
 @dataclass(frozen=True)
 class CElement:
-    """An element type, by its name in registers: `i32`, `index`, `f16`."""
+    """An element type, by its name in registers, such as `i32`, `index` or `f16`."""
 
     name: str
 
     @property
     def is_float(self) -> bool:
-        """Whether it is a float."""
+        """True for a floating-point type."""
         return self.name in _FLOATS
 
     @property
     def is_half(self) -> bool:
-        """Whether it is held as its bits."""
+        """True for a 16-bit float, which is stored as its bits."""
         return self.name in HALVES
 
     @cached_property
     def bits(self) -> int:
-        """Its width."""
+        """The width in bits."""
         return 64 if self.name == "index" else int(self.name.lstrip("bfi"))
 
     @cached_property
     def held_bits(self) -> int:
-        """The width of the type that holds it."""
+        """The width of its storage type in bits."""
         return max(8, 1 << (self.bits - 1).bit_length())
 
     @property
     def type(self) -> str:
-        """The type that holds it."""
+        """The C type that stores an element."""
         if self.is_float:
             return _FLOATS[self.name]
         return "uint8_t" if self.bits == 1 else f"int{self.held_bits}_t"
 
     @property
     def wide(self) -> str:
-        """The type without a sign in which it is computed: no smaller one, which C would make an `int`."""
+        """The unsigned C type for arithmetic, of at least 32 bits, as C would promote smaller ones to `int`."""
         return f"uint{max(32, self.held_bits)}_t"
 
     def signed(self, text: str) -> str:
-        """An integer with its sign, as a number in C."""
+        """Returns the signed value of an element, as a C expression."""
         return f"-(int32_t){text}" if self.bits == 1 else text
 
     def unsigned(self, text: str) -> str:
-        """An integer without a sign, as a number in C."""
+        """Returns the unsigned value of an element, as a C expression."""
         if self.bits == 1:
             return text
         if self.bits == self.held_bits:
@@ -73,7 +73,7 @@ class CElement:
         return f"(({self.wide}){text} & {(1 << self.bits) - 1}u)"
 
     def wrapped(self, text: str) -> str:
-        """The integer that equals `text`, which is computed without a sign, modulo 2^N."""
+        """Returns the element equal to `text`, an unsigned expression, modulo 2^N."""
         if self.bits == 1:
             return f"(uint8_t)(({text}) & 1)"
         if self.bits == self.held_bits:
@@ -83,7 +83,7 @@ class CElement:
 
 
 def element_of(op: Operation, type_: Attribute) -> CElement:
-    """The element of a scalar or a vector. Raises `DiagnosticError` for one that has no compiled form."""
+    """Returns the element of a scalar or a vector. Raises `DiagnosticError` if it cannot be compiled."""
     return CElement(register_name(op, type_))
 
 
@@ -91,13 +91,13 @@ _MEMORY = {"float32": "float", "float64": "double", "uint16": "uint16_t"}
 
 
 def memory_type(op: Operation, element: Attribute) -> str:
-    """The type of elements in memory."""
+    """Returns the C type of elements in memory."""
     name = memory_name(op, element)
     return _MEMORY[name] if name in _MEMORY else f"{name}_t" if name.startswith("int") else "int8_t"
 
 
 def integer_literal(number: int) -> str:
-    """An integer of up to 64 bits."""
+    """Returns the literal of an integer of up to 64 bits."""
     if -(1 << 31) < number < 1 << 31:
         return str(number)
     if number == -(1 << 63):
@@ -106,19 +106,19 @@ def integer_literal(number: int) -> str:
 
 
 def float_literal(number: float, element: CElement) -> str | None:
-    """A float that C reads as the same bits; `None` for what is not finite."""
+    """Returns a literal that C reads as the same bits; `None` for a number that is not finite."""
     if not math.isfinite(number):
         return None
     return f"{np.float32(number)!s}f" if element.name == "f32" else repr(float(number))
 
 
 def float_bits(number: float, type_: AnyFloat) -> int:
-    """The bits of a float."""
+    """Returns the bits of a float as an integer."""
     return int.from_bytes(type_.pack((number,)), "little")
 
 
 def number_of(op: Operation, value: Attribute) -> tuple[CElement, int | float, AnyFloat | None]:
-    """A scalar constant: its element, its number modulo 2^N, and its type where it is a float."""
+    """Returns the element of a scalar constant, its value modulo 2^N, and its type if it is a float."""
     match value:
         case IntegerAttr():
             element = CElement("index") if isinstance(value.type, IndexType) else element_of(op, value.type)
@@ -131,7 +131,7 @@ def number_of(op: Operation, value: Attribute) -> tuple[CElement, int | float, A
 
 
 def array_literals(array: Any) -> tuple[str, list[str]]:
-    """The type and the elements of a constant array: floats that are not finite make it one of bits."""
+    """Returns the C type and the elements of a constant array; with floats that are not finite, an array of bits."""
     flat = array.reshape(-1)
     if flat.dtype.kind in "iu" or flat.dtype.itemsize < 4:
         kind = {1: "int8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}[flat.dtype.itemsize]

@@ -1,4 +1,4 @@
-"""A program as one C file: helpers, kernels in the order of calls, the two functions of the header, and constants."""
+"""Emits a program as one C file: helpers, kernels in call order, the two functions of the header, and constants."""
 
 import re
 import textwrap
@@ -38,7 +38,7 @@ from qmlir.targets.cpu.isa.base import ALIGNMENT
 _RESERVED = (*C_KEYWORDS, *CPP_KEYWORDS, LANE, "n", "memcpy", "memmove", "arena", "main")
 
 _OF_RUN = ("i", "place", "arena_bytes")
-"""Names of the functions that are called from outside, which no parameter and nothing of the file has."""
+"""Names used in the exported functions, which no parameter and no other name in the file may have."""
 
 _HEAD = """\
 /* {name}: a neural network, emitted by qmlir as C99. It needs no library but memcpy and memmove.
@@ -61,12 +61,12 @@ _HEAD = """\
 
 
 def _is_taken(name: str) -> bool:
-    """Whether the file has this name, or may have it."""
+    """Returns true if the file uses this name, or may use it."""
     return is_helper(name) or name.startswith(TABLES)
 
 
 class _File:
-    """The parts of the file while they grow."""
+    """The parts of the file under construction."""
 
     def __init__(self, entry: EntryPoint) -> None:
         self.entry, self.program = entry, entry.program
@@ -75,7 +75,7 @@ class _File:
         self.names = Names(own, self._avoids)
         ports = (*self.program.inputs, *self.program.outputs)
         self.parameters = {port: self.names.new(entry.parameters[port]) for port in ports}
-        """What ports are called here: nothing of the file has these names, or they would hide it."""
+        """The names of the ports, which nothing else in the file has, as it would be hidden."""
 
         self.kernels = {each.sym_name.data: self.names.new(each.sym_name.data) for each in self.program.kernels}
         self.constants = {each: self.names.new(each) for each in self.program.constants}
@@ -85,12 +85,12 @@ class _File:
         return _is_taken(name) or self.entry.is_defined(name)
 
     def writer(self, emissions: Mapping[type[Operation], EmitOperation], *taken: str) -> CWriter:
-        """What writes a function, whose variables hide nothing."""
+        """Returns the writer of a function, whose variables hide no other name."""
         known = (*_RESERVED, *self.kernels.values(), *self.constants.values(), *taken)
         return CWriter(emissions, self.unit, Names(known, self._avoids))
 
     def kernel(self, function: FuncOp) -> str:
-        """A kernel, after the nodes of the model that it is for."""
+        """Returns a kernel, preceded by the names of the model's nodes that it computes."""
         if function.function_type.outputs.data:
             raise op_error(function, "must not return values: a kernel writes to memory")
         write = self.writer(EMISSIONS)
@@ -104,13 +104,13 @@ class _File:
         return "\n".join([*comment, f"{head} {{", *_unused(parameters, body), *body, "}"])
 
     def forward(self) -> Iterator[str]:
-        """Declarations of the constants, which stand at the end."""
+        """Yields declarations of the constants, which are defined at the end."""
         for symbol, constant in self.program.constants.items():
             type_, _ = self.arrays[symbol]
             yield f"static const {type_} {self.constants[symbol]}[{max(constant.elements, 1)}];"
 
     def weights(self) -> Iterator[str]:
-        """The constants."""
+        """Yields definitions of the constants."""
         for symbol, constant in self.program.constants.items():
             type_, numbers = self.arrays[symbol]
             body = textwrap.fill(",".join(numbers or ["0"]).replace(",", ", "), 120, break_long_words=False)
@@ -129,7 +129,7 @@ def _parameter(write: CWriter, function: FuncOp, value: SSAValue, is_read_only: 
 
 
 def _unused(parameters: Sequence[str], body: Sequence[str]) -> Iterator[str]:
-    """What tells the compiler that parameters have no use."""
+    """Yields statements that mark unused parameters."""
     read = set(re.findall(r"\w+", "\n".join(body)))
     for parameter in parameters:
         name = parameter.rpartition(" ")[2].lstrip("*")
@@ -138,7 +138,7 @@ def _unused(parameters: Sequence[str], body: Sequence[str]) -> Iterator[str]:
 
 
 class _Run:
-    """`NAME_run_in`: checks of the inputs, then the kernels."""
+    """The function `NAME_run_in`: checks of the inputs, then the kernel calls."""
 
     def __init__(self, file: _File) -> None:
         self.file, self.entry, self.program = file, file.entry, file.entry.program
@@ -177,17 +177,17 @@ class _Run:
         write.line(f"{self.file.kernels[symbol]}({', '.join(arguments)});", *reads)
 
     def _given(self, write: CWriter, op: func.CallOp, value: SSAValue, is_read_only: bool) -> str:
-        """An argument of a kernel."""
+        """Returns an argument of a kernel call."""
         if memref_type(value) is None:
             return str(write.text(value))
         memory = write.memory(value)
         text = pointer(memory, memory.offset)
         if is_read_only or memory.array not in self.constant_arrays:
             return text
-        return f"({memory_type(op, memory.element)} *)({text})"  # nothing says so, but it is only read
+        return f"({memory_type(op, memory.element)} *)({text})"  # only read, though not marked so
 
     def _check(self, number: int, port: MainPort) -> None:
-        """Refuse an input with what is not a value of its type."""
+        """Rejects an input with values outside its type."""
         name, ends = self.file.parameters[port], limits(port)
         conditions: list[str] = []
         if ends is not None:
@@ -201,7 +201,7 @@ class _Run:
             self.write.line(f"{head} if ({' || '.join(conditions)}) return {number};")
 
     def _bind(self, port: MainPort, *, is_input: bool) -> None:
-        """Let an argument of `@main` be the memory of the caller, or a copy in which integers have their sign."""
+        """Binds an argument of `@main` to the caller's memory, or to a copy with sign-extended integers."""
         if is_input and port.value.first_use is None:
             return
         name, write = self.file.parameters[port], self.write
@@ -224,7 +224,7 @@ class _Run:
         write.array_memory(self.program.main, port.value, name)
 
     def _finish(self, port: MainPort) -> None:
-        """Give the caller integers as it has them."""
+        """Converts output integers to the form that the caller expects."""
         if is_narrow(port):
             name = self.file.parameters[port]
             value = f"{name}[i] & {(1 << port.bits) - 1}"
@@ -233,7 +233,7 @@ class _Run:
             self.write.line(f"{head} {name}[i] = ({c_type(port)})({value});")
 
     def text(self) -> str:
-        """The function."""
+        """Returns the text of the function."""
         for number, port in enumerate(self.program.inputs, 1):
             self._check(number, port)
         for port in self.program.inputs:
@@ -250,14 +250,14 @@ class _Run:
 
 
 def _is_nan(port: MainPort, text: str) -> str:
-    """Whether an element is NaN: of short floats by their bits."""
+    """Returns a test for NaN; 16-bit floats are tested by their bits."""
     if c_type(port) in ("float", "double"):
         return f"{text} != {text}"
     return f"({text} & 0x7fff) > {'0x7c00' if port.dtype == 'float16' else '0x7f80'}"
 
 
 def _run_text(entry: EntryPoint, parameters: Mapping[MainPort, str]) -> str:
-    """`NAME_run`, whose arena is static and aligned by hand: C99 has no word for it."""
+    """Returns `NAME_run`, whose static arena is aligned by hand, as C99 has no alignment specifier."""
     names = ", ".join(["place", *parameters.values()])
     return "\n".join(
         [
@@ -273,7 +273,7 @@ def _run_text(entry: EntryPoint, parameters: Mapping[MainPort, str]) -> str:
 
 
 def _check_size(entry: EntryPoint) -> None:
-    """Raise `DiagnosticError` where places do not fit the integers that they are computed in."""
+    """Raises `DiagnosticError` if offsets don't fit the integers in which they are computed."""
     program = entry.program
     sizes = [entry.arena_bytes, *(each.elements for each in (*program.inputs, *program.outputs))]
     sizes += [each.elements for each in program.constants.values()]
@@ -282,7 +282,7 @@ def _check_size(entry: EntryPoint) -> None:
 
 
 def emit_c(entry: EntryPoint) -> Mapping[str, str]:
-    """The C file of a program. Raises `DiagnosticError` for what has no form in C."""
+    """Returns the C file of a program. Raises `DiagnosticError` if an operation cannot be emitted as C."""
     _check_size(entry)
     file = _File(entry)
     kernels = [file.kernel(function) for function in entry.program.kernels]

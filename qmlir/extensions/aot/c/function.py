@@ -1,4 +1,4 @@
-"""Writing one function in C: variables, vectors as loops over lanes, and memory as pointers."""
+"""Writes one function in C: variables, vectors as loops over lanes, and memory as pointers."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,14 +17,14 @@ from qmlir.targets.cpu.isa.base import InstructionSet
 EmitOperation = Callable[["CWriter", Operation], None]
 
 LARGEST = (1 << 31) - 1 - SLACK
-"""Of an `int32_t`, in which loops with known bounds count."""
+"""The largest size for which loops with known bounds can count in an `int32_t`."""
 
 TABLES = "LANES_"
-"""What the names of tables of constant lanes begin with."""
+"""Prefix of the names of tables of constant lanes."""
 
 
 class Unit:
-    """What the functions of a file share: which helpers they call, and tables of constant lanes."""
+    """State shared by the functions of a file: the called helpers, and tables of constant lanes."""
 
     def __init__(self, isa: InstructionSet) -> None:
         self.isa = isa
@@ -32,35 +32,35 @@ class Unit:
         self.tables: dict[tuple[str, str], str] = {}
 
     def table(self, type_: str, numbers: Sequence[str]) -> str:
-        """The name of a constant array of the file."""
+        """Returns the name of a constant array of the file."""
         return self.tables.setdefault((type_, ", ".join(numbers)), f"{TABLES}{len(self.tables)}")
 
 
 def lanes_in(value: SSAValue) -> int:
-    """The lanes of a vector, 0 of a scalar."""
+    """Returns the number of lanes of a vector, 0 for a scalar."""
     vector = as_vector(value.type)
     return 0 if vector is None else vector.get_shape()[0]
 
 
 class CWriter(LoopsWriter):
-    """The statements of one function. A vector's text is that of its lane `l`."""
+    """Writes the statements of one function. The text of a vector is that of its lane `l`."""
 
     def __init__(self, emissions: Mapping[type[Operation], EmitOperation], unit: Unit, names: Names) -> None:
         super().__init__(emissions, names)
         self.unit = unit
         self.statements: list[Statement] = []
         self.types: dict[str, str] = {}
-        """Of arrays, the type of their elements."""
+        """The element type of each array."""
 
     # --- Statements ---------------------------------------------------------------------------------------------------
 
     def line(self, text: str, *reads: Text | Index) -> None:
-        """Write a statement that keeps its place."""
+        """Writes a statement that keeps its position."""
         self.statements.append(FixedLine(self.depth, text, reads_of(reads)))
 
     @contextmanager
     def indented(self, head: str, *reads: Text | Index, end: str = "}") -> Generator[None]:
-        """Write the body of a statement."""
+        """Writes a statement whose body is written inside the `with` block."""
         self.line(f"{head} {{", *reads)
         self.depth += 1
         yield
@@ -71,7 +71,7 @@ class CWriter(LoopsWriter):
         self.statements.append(Declaration(self.depth, "int64_t", name, str(value), value.reads))
 
     def call(self, name: str, *operands: Text | Index | int | str) -> Text:
-        """The call of a helper."""
+        """Returns the call of a helper."""
         self.unit.helpers.add(name)
         reads = reads_of(each for each in operands if isinstance(each, Text | Index))
         return Text(f"{name}({', '.join(map(str, operands))})", reads)
@@ -79,11 +79,11 @@ class CWriter(LoopsWriter):
     # --- Values -------------------------------------------------------------------------------------------------------
 
     def element(self, op: Operation, value: SSAValue) -> CElement:
-        """The element of a scalar or a vector."""
+        """Returns the element of a scalar or a vector."""
         return element_of(op, value.type)
 
     def define(self, op: Operation, value: SSAValue, text: Text | Index) -> None:
-        """Let `text` be `value`: where it is used once in this block, and by a variable otherwise."""
+        """Defines `value` as `text`: inlined if it has one use in this block, and otherwise as a variable."""
         if not value.uses:
             return
         is_short = isinstance(text, Index) or len(text.text) < WIDTH - 30
@@ -93,7 +93,7 @@ class CWriter(LoopsWriter):
             self.keep(op, value, text)
 
     def keep(self, op: Operation, value: SSAValue, text: Text | Index, *, loads: bool = False) -> None:
-        """Let `value` be a variable that is `text` now."""
+        """Defines `value` as a new variable with the current value of `text`."""
         name, type_, lanes = self.names.new(self.hint(value)), self.element(op, value).type, lanes_in(value)
         if lanes:
             self.lanes(lanes, str(text), name, type_, reads=text.reads, loads=loads)
@@ -116,12 +116,12 @@ class CWriter(LoopsWriter):
         size: int = 0,
         store: tuple[str, Index] | None = None,
     ) -> None:
-        """Write a statement for each lane."""
+        """Writes a statement for each lane."""
         size = size or lanes
         self.statements.append(Lanes(self.depth, lanes, text, name, type_, shift, size, reads, crosses, loads, store))
 
     def array(self, op: Operation, value: SSAValue) -> str:
-        """The name of the array that holds a vector."""
+        """Returns the name of the array that holds a vector."""
         text = self.text(value)
         name = text.text.removesuffix(f"[{LANE}]")
         if text.text == f"{name}[{LANE}]" and name.isidentifier():
@@ -130,7 +130,7 @@ class CWriter(LoopsWriter):
         return self.text(value).text.removesuffix(f"[{LANE}]")
 
     def variable(self, op: Operation, value: SSAValue, otherwise: str = "v", first: Text | None = None) -> str:
-        """A new variable for a value that changes, with its first value where it has one."""
+        """Declares a variable for a value that changes, with the initial value `first` if given."""
         name, type_, lanes = self.names.new(self.hint(value, otherwise)), self.element(op, value).type, lanes_in(value)
         if lanes and first is not None:
             self.lanes(lanes, first.text, name, type_, reads=first.reads)
@@ -142,12 +142,12 @@ class CWriter(LoopsWriter):
         return name
 
     def name(self, value: SSAValue, name: str) -> None:
-        """Let a variable that there is be `value`."""
+        """Binds `value` to an existing variable."""
         text = _of_lane(name) if lanes_in(value) else name_text(name)
         self.values[value] = Index.of(text) if isinstance(value.type, IndexType) else text
 
     def assign(self, op: Operation, targets: Sequence[str], values: Sequence[SSAValue]) -> None:
-        """Assign all at once: what is read is what was before."""
+        """Assigns all values in parallel: reads see the values before the assignment."""
         rows = [(target, self.text(value), value) for target, value in zip(targets, values, strict=True)]
         rows = [row for row in rows if row[1].text not in (row[0], f"{row[0]}[{LANE}]")]
         pending: list[tuple[str, str, SSAValue]] = []

@@ -1,8 +1,8 @@
-"""Functions that kernels in C call: arithmetic as the interpreter defines it, one row each, written where it is used.
+"""Helper functions for kernels in C, which define arithmetic as the interpreter does; a file contains those it uses.
 
-C leaves the overflow of signed integers, shifts by a type's width, division by zero and conversions of floats that
-don't fit undefined; these functions define them, and compilers make single instructions of most. Nothing is called of
-a library: roots and roundings are computed by steps that round once.
+C leaves the overflow of signed integers, shifts by a type's width, division by zero and float conversions that don't
+fit undefined; these functions define them, and compilers turn most into single instructions. They call no library:
+roots and roundings are computed by steps that round once.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from qmlir.extensions.aot.c.elements import CElement
 
 Row = tuple[str, Callable[[CElement], str]]
-"""The parameters by letters, and the body: an expression, or statements that return."""
+"""The parameters as letters, and the body: an expression, or statements that return."""
 
 
 def _quotient(e: CElement) -> str:
@@ -36,7 +36,7 @@ def _unsigned_division(symbol: str) -> Callable[[CElement], str]:
 
 
 def _rounded_division(comparison: str, symbol: str) -> Callable[[CElement], str]:
-    """The quotient towards zero, corrected where a remainder is left."""
+    """Returns the body of a division that corrects the truncated quotient if there is a remainder."""
     return lambda e: (
         f"const {e.type} q = divsi_{e.name}(a, b);\n"
         f"    const int32_t is_off = remsi_{e.name}(a, b) != 0 && (a < 0) {comparison} (b < 0);\n"
@@ -74,7 +74,7 @@ def _high(e: CElement, *, is_signed: bool) -> str:
 
 
 def _count(start: str, step: str) -> Callable[[CElement], str]:
-    """A loop over the bits of `a`, the lowest first."""
+    """Returns a loop over the bits of `a`, the lowest first."""
     return lambda e: (
         f"int32_t n = {start.format(bits=e.bits)};\n"
         f"    for (int32_t i = 0; i < {e.bits}; i++) {{\n"
@@ -86,9 +86,9 @@ def _count(start: str, step: str) -> Callable[[CElement], str]:
 
 
 def _leading_zeros(e: CElement) -> str:
-    """By an instruction where compilers have a name for it: requantizations in integers ask for each result.
+    """Uses a compiler builtin if available, as integer requantization counts leading zeros for each result.
 
-    `__builtin_clz` counts the bits of an `int`, which has 16 on some processors.
+    `__builtin_clz` counts the bits of an `int`, which has 16 bits on some CPUs.
     """
     kind, bits = ("ll", 64) if e.bits > 32 else ("", 32)
     narrow = f" - {bits - e.bits}" if e.bits < bits else ""
@@ -137,17 +137,17 @@ INTEGERS: Mapping[str, Row] = {
     "mulsi_high": ("ab", lambda e: _high(e, is_signed=True)),
     "mului_high": ("ab", lambda e: _high(e, is_signed=False)),
 }
-"""Functions of integers of one type, to that type."""
+"""Integer functions of one type."""
 
 _POINT = {"f32": "8388608.0f", "f64": "4503599627370496.0"}
-"""Floats from this magnitude on are integers: 2^23 and 2^52."""
+"""The magnitude from which floats are integers: 2^23 and 2^52."""
 
 _BITS = {"f32": "uint32_t", "f64": "uint64_t"}
 _SIGN = {"f32": "UINT32_C(0x80000000)", "f64": "UINT64_C(0x8000000000000000)"}
 
 
 def _extreme(symbol: str, opposite: str, joined: str) -> Callable[[CElement], str]:
-    """NaN where one is; -0 is less than 0."""
+    """Returns NaN if an operand is NaN; -0 is less than 0."""
     return lambda e: (
         f"a {symbol} b ? a : a {opposite} b ? b"
         f" : a == b ? {e.name}_of(bits_of_{e.name}(a) {joined} bits_of_{e.name}(b)) : a + b"
@@ -156,7 +156,8 @@ def _extreme(symbol: str, opposite: str, joined: str) -> Callable[[CElement], st
 
 def _root(e: CElement) -> str:
     if e.name == "f32":
-        # A root of a number of 24 bits lies 2^-50 of itself from any place between two floats: this is nearer to it.
+        # The root of a 24-bit number differs from any midpoint between two floats by at least 2^-50 of itself; this
+        # result is closer.
         return (
             "double x = a, y;\n"
             "    uint64_t bits;\n"
@@ -294,7 +295,7 @@ FLOATS: Mapping[str, Row] = {
     "sqrt": ("a", _root),
     "fma": ("abc", _fused),
 }  # fmt: skip
-"""Functions of floats of one type; `bits_of` gives their bits."""
+"""Float functions of one type; `bits_of` returns the bits."""
 
 _FIXED: Mapping[str, str] = {
     "load_word": (
@@ -399,7 +400,7 @@ _FIXED: Mapping[str, str] = {
         "    return a <= UINT64_C(1) << 53 ? a : (a & ~UINT64_C(0x7ff)) | (uint64_t)((a & 0x7ff) != 0) << 11;\n}"
     ),
 }
-"""Functions of certain types."""
+"""Functions of fixed types."""
 
 
 def _function(name: str, result: str, parameters: Iterable[str], body: str) -> str:
@@ -408,7 +409,7 @@ def _function(name: str, result: str, parameters: Iterable[str], body: str) -> s
 
 
 def _saturated(target: CElement, source: CElement, *, is_signed: bool) -> str:
-    """A float as an integer, towards zero: what does not fit becomes the nearest one, NaN 0."""
+    """Converts a float to an integer, truncating; saturates values that don't fit, and maps NaN to 0."""
     bits, end = target.bits - is_signed, "f" if source.name == "f32" else ""
     half, high, type_ = 1 << (bits - 1), (1 << bits) - 1, target.type
     least = f"(-{half}.0{end} * 2)" if is_signed else f"0.0{end}"
@@ -420,14 +421,14 @@ def _saturated(target: CElement, source: CElement, *, is_signed: bool) -> str:
 
 
 _MEMORY = {"float": "f32", "double": "f64", "uint16_t": "u16", "int16_t": "i16", "int32_t": "i32", "int64_t": "i64"}
-"""Types in memory that are read and written byte by byte, as C sees it: an arena has no type of its own."""
+"""Types in memory that are loaded and stored bytewise, as C has no type for the arena."""
 
 _ELEMENT_NAME = re.compile(r"(i(?:[1-9]|[1-5]\d|6[0-4])|index|f32|f64)")
 _CALLED = re.compile(r"\b([a-z]\w*)\(")
 
 
 def _conversion(name: str) -> str | None:
-    """`i8_of_f32` and `u8_of_f32`: a float as a signed or an unsigned integer."""
+    """Returns `i8_of_f32`, `u8_of_f32` etc.: a float as a signed or an unsigned integer."""
     found = re.fullmatch(r"([iu])(\d+|ndex)_of_(f32|f64)", name)
     if found is None:
         return None
@@ -438,7 +439,7 @@ def _conversion(name: str) -> str | None:
 
 
 def _access(name: str) -> str | None:
-    """`load_f32` and `store_f32`."""
+    """Returns load and store functions such as `load_f32` and `store_f32`."""
     kind, _, short = name.partition("_")
     type_ = next((each for each, known in _MEMORY.items() if known == short), None)
     if type_ is None or kind not in ("load", "store"):
@@ -450,12 +451,12 @@ def _access(name: str) -> str | None:
 
 
 def access(type_: str, kind: str) -> str | None:
-    """The function that loads or stores an element of memory; `None` for bytes, which C reads as they are."""
+    """Returns the name of the function that loads or stores an element; `None` for bytes, which need none."""
     return f"{kind}_{_MEMORY[type_]}" if type_ in _MEMORY else None
 
 
 def _made(name: str) -> str | None:
-    """The text of the function `name`, `None` for what is none of them."""
+    """Returns the text of the helper `name`; `None` if there is none."""
     if name in _FIXED:
         return _FIXED[name]
     found = _conversion(name) or _access(name)
@@ -474,12 +475,12 @@ def _made(name: str) -> str | None:
 
 
 def is_helper(name: str) -> bool:
-    """Whether a helper has this name."""
+    """Returns true if a helper has this name."""
     return _made(name) is not None
 
 
 def functions_for(names: Iterable[str]) -> Iterator[str]:
-    """The functions of these names and those that they call, each after what it calls."""
+    """Yields the named helpers and those that they call, each after its callees."""
     done: set[str] = set()
 
     def of(name: str) -> Iterator[str]:

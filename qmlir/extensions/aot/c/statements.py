@@ -1,9 +1,9 @@
-"""Statements of a function in C, and how those on lanes share loops.
+"""Statements of a function in C, and the fusion of lane statements into loops.
 
-An operation on vectors is a statement for each lane `l`. Neighbours share one loop over the lanes, which compilers make
-vectors of, unless that changed what one of them reads: a loop either reads memory or writes it, so that lanes which are
-written can't be lanes that are read later, and what reads other lanes than its own comes after the loop that makes
-them. A vector that only its own loop reads is a scalar in it.
+An operation on vectors is a statement for each lane `l`. Adjacent ones share one loop over the lanes, which compilers
+vectorize, unless that would change a read value: a loop either reads memory or writes it, so that a written lane is
+never read later in it, and a statement that reads other lanes than its own comes after the loop that computes them. A
+vector read only in its own loop becomes a scalar in it.
 """
 
 import re
@@ -24,7 +24,7 @@ _NOTHING: frozenset[str] = frozenset()
 
 @dataclass(frozen=True)
 class FixedLine:
-    """A statement that keeps its place: loops, choices, assignments, calls."""
+    """A statement that keeps its position: loops, branches, assignments, calls."""
 
     depth: int
     text: str
@@ -33,7 +33,7 @@ class FixedLine:
 
 @dataclass(frozen=True)
 class Declaration:
-    """A scalar that does not change; `loads` says that it reads memory, `crosses` are vectors that it reads of."""
+    """A constant scalar; `loads` means that it reads memory, and `crosses` are vectors from which it reads lanes."""
 
     depth: int
     type: str
@@ -46,10 +46,10 @@ class Declaration:
 
 @dataclass(frozen=True)
 class Lanes:
-    """A statement for each lane: `target = text`, or a store of its own.
+    """A statement for each lane: `target = text`, or a complete store statement.
 
-    `name` is the vector that it writes, of which `type` is given where it declares it, and `shift` says how far from
-    its own lane. `reads` are the variables in `text`, vectors at their own lane; `crosses` are those of any lane.
+    `name` is the vector that it writes; `type` is set if it declares that, and `shift` is the lane offset of the write.
+    `reads` are the variables in `text`, with vectors at the same lane; `crosses` are vectors read at any lane.
     """
 
     depth: int
@@ -70,7 +70,7 @@ Statement = FixedLine | Declaration | Lanes
 
 @dataclass
 class _Group:
-    """Statements that share a loop, and the scalars that are written before it."""
+    """Statements that share a loop, and the scalars written before it."""
 
     statements: list[Lanes]
     before: list[Declaration] = field(default_factory=list[Declaration])
@@ -80,7 +80,7 @@ class _Group:
         return {each.name for each in self.statements if each.name}
 
     def takes(self, other: Lanes) -> bool:
-        """Whether a statement may share the loop."""
+        """Returns true if a statement may share the loop."""
         first = self.statements[0]
         if (other.depth, other.lanes) != (first.depth, first.lanes):
             return False
@@ -98,14 +98,14 @@ class _Group:
         return other.store is None or all(_are_apart(each, other.store, other.lanes) for each in stores)
 
     def moves(self, scalar: Declaration) -> bool:
-        """Whether a scalar may be written before the loop instead of after it."""
+        """Returns true if a scalar may be written before the loop instead of after it."""
         if scalar.depth != self.statements[0].depth or (scalar.reads | scalar.crosses) & self._written:
             return False
         return not (scalar.loads and any(each.store for each in self.statements))
 
 
 def _are_apart(one: tuple[str, Index], other: tuple[str, Index], lanes: int) -> bool:
-    """Whether two stores of so many lanes have no element in common."""
+    """Returns true if two stores of that number of lanes have no element in common."""
     distance = other[1].plus(one[1].times(-1)).number
     return one[0] == other[0] and distance is not None and abs(distance) >= lanes
 
@@ -131,7 +131,7 @@ def _groups(statements: Sequence[Statement]) -> Iterator[Statement | _Group]:
 
 
 class _Uses:
-    """Who reads and writes each variable."""
+    """The reads and writes of each variable."""
 
     def __init__(self, statements: Sequence[Statement]) -> None:
         self.reads: Counter[str] = Counter()
@@ -148,7 +148,7 @@ class _Uses:
                 self.writes[each.name] += 1
 
     def of_loop(self, group: _Group) -> set[str]:
-        """The vectors that only one loop has, as scalars."""
+        """Returns the vectors used in one loop only, which become scalars."""
         inside = Counter(name for each in group.statements for name in each.reads)
         return {
             each.name
@@ -166,7 +166,7 @@ def _declared(statement: Declaration) -> str:
 
 
 def _of_lane(statement: Lanes, scalars: set[str]) -> str:
-    """The statement of one lane, in which `scalars` are no vectors."""
+    """Returns the statement of one lane, with `scalars` in place as scalars."""
     text = statement.text
     for name in statement.reads & scalars:
         text = re.sub(rf"\b{name}\[{LANE}\]", name, text)
@@ -198,7 +198,7 @@ def _loop(group: _Group, uses: _Uses) -> Iterator[str]:
 
 
 def _read(statements: Sequence[Statement]) -> list[Statement]:
-    """The statements without variables that nothing reads: compilers warn of them."""
+    """Removes declarations of unused variables, which compilers warn of."""
     words = [set(_WORD.findall(each.text)) | each.reads for each in statements]
     readers = Counter(word for each in words for word in each)
     kept = dict(enumerate(statements))
@@ -215,7 +215,7 @@ def _read(statements: Sequence[Statement]) -> list[Statement]:
 
 
 def rendered(statements: Sequence[Statement]) -> list[str]:
-    """The lines of a function's body."""
+    """Returns the lines of a function's body."""
     statements = _read(statements)
     uses = _Uses(statements)
     lines: list[str] = []

@@ -1,8 +1,8 @@
-"""Archives of objects (`.a`) as linkers of System V, GNU and LLVM read them: an index of symbols, and the objects.
+"""Archives of objects (`.a`) as System V, GNU and LLVM linkers read them: a symbol index, and the objects.
 
-A file is `!<arch>\\n` and members, each a head of 60 characters and its bytes, filled up to an even number. The first
-member, called `/`, has the number of symbols, the place of the member of each (32 bits, the highest byte first), and
-their names, each ended by a zero byte; one called `//` has names that are longer than 15 characters.
+A file is `!<arch>\\n` and members, each a header of 60 characters and its bytes, padded to an even size. The first
+member, named `/`, holds the number of symbols, the offset of the member of each (32 bits, big-endian), and their names,
+each terminated by a zero byte. A member named `//` holds names longer than 15 characters.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ def _member(name: str, data: bytes) -> bytes:
 
 
 def archive(name: str, data: bytes, symbols: Sequence[str]) -> bytes:
-    """An archive of one object that defines these symbols."""
+    """Returns an archive of one object that defines these symbols."""
     long_names, own = b"", f"{name}/"
     if len(name) > _LONGEST:
         long_names, own = _member("//", f"{name}/\n".encode("ascii")), "/0"

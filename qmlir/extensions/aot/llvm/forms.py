@@ -1,4 +1,4 @@
-"""Programs without Python as machine code: an object, an archive of it, and a shared library."""
+"""Programs without Python as machine code: an object, a static library, and a shared library."""
 
 from qmlir.extensions.aot.ahead import AheadForm
 from qmlir.extensions.aot.llvm.archive import archive
@@ -11,8 +11,7 @@ from qmlir.targets.cpu.emitters.ports import EntryPoint
 
 
 def object_of(entry: EntryPoint) -> bytes:
-    """The object of a program. Raises `DiagnosticError` where the processor lacks what its loops use, or LLVM makes
-    none."""
+    """Returns the object of a program. Raises `DiagnosticError` if the CPU lacks required features, or LLVM fails."""
     target, isa = code_target(entry.machine), entry.program.isa
     missing = sorted(isa.needs - target.processor.features)
     if missing:
@@ -22,19 +21,19 @@ def object_of(entry: EntryPoint) -> bytes:
 
 
 def _write_object(entry: EntryPoint) -> WrittenFiles:
-    """`NAME.o`, which a linker takes."""
+    """Writes `NAME.o`, an object for a linker."""
     data = object_of(entry)
     return WrittenFiles({f"{entry.name}.o": data}, code_bytes(data))
 
 
 def _write_static(entry: EntryPoint) -> WrittenFiles:
-    """`libNAME.a`."""
+    """Writes `libNAME.a`, a static library."""
     data, symbols = object_of(entry), [f"{entry.name}_run_in", f"{entry.name}_run"]
     return WrittenFiles({f"lib{entry.name}.a": archive(f"{entry.name}.o", data, symbols)}, code_bytes(data))
 
 
 def _write_shared(entry: EntryPoint) -> WrittenFiles:
-    """`libNAME.so`, linked by what there is. Raises `DiagnosticError` where nothing links for the machine."""
+    """Writes `libNAME.so`. Raises `DiagnosticError` if no available linker supports the machine."""
     data = object_of(entry)
     library = shared_library(entry.name, data, code_target(entry.machine).triple)
     return WrittenFiles({f"lib{entry.name}.so": library}, code_bytes(data))

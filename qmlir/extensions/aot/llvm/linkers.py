@@ -1,4 +1,4 @@
-"""Linking an object by what there is: the compiler of the system, its linker, Zig's from PyPI."""
+"""Links an object with an available linker: the system's compiler or linker, or Zig from PyPI."""
 
 import importlib.util
 import re
@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from qmlir.ir.diagnostics import text_error
 
 Linker = Callable[[str], Sequence[str] | None]
-"""From a triple to the command that links for it, without files; `None` where it can't, or isn't there."""
+"""Returns the link command for a triple, without files; `None` if it doesn't support that or is not available."""
 
 
 def _architecture(triple: str) -> str:
@@ -20,7 +20,7 @@ def _architecture(triple: str) -> str:
 
 
 def _links_for(command: str, triple: str) -> bool:
-    """Whether a compiler makes code of the architecture of a triple by itself."""
+    """Returns true if a compiler targets the architecture of a triple by default."""
     if shutil.which(command) is None:
         return False
     done = subprocess.run([command, "-dumpmachine"], capture_output=True, text=True, check=False)
@@ -43,13 +43,13 @@ def _zig(triple: str) -> Sequence[str] | None:
 
 
 def _short(triple: str) -> str:
-    """A triple as Zig has it: without the vendor."""
+    """Returns a triple in Zig's form, without the vendor."""
     parts = triple.split("-")
     return "-".join([parts[0], *parts[2:]]) if len(parts) == 4 else triple
 
 
 _WASM_LD = ("wasm-ld", *(f"wasm-ld-{version}" for version in range(30, 19, -1)))
-"""The linker by its name, and as Debian has it: with the version of LLVM, which is as new as what writes the object."""
+"""Names of the linker, including Debian's with the LLVM version, which must be at least that of the object's writer."""
 
 
 def _wasm_linker(_: str) -> Sequence[str] | None:
@@ -62,23 +62,23 @@ def _wasm_linker_of_zig(_: str) -> Sequence[str] | None:
 
 
 WASM_LINKERS: Mapping[str, Linker] = {"wasm-ld": _wasm_linker, "ziglang of PyPI": _wasm_linker_of_zig}
-"""The same for modules of WebAssembly."""
+"""The linkers for WebAssembly modules, in the order in which they are tried."""
 
 LINKERS: Mapping[str, Linker] = {"cc": _compiler, "TRIPLE-gcc": _cross_compiler, "ziglang of PyPI": _zig}
-"""In the order in which they are tried."""
+"""The linkers for shared libraries, in the order in which they are tried."""
 
 
 def shared_library(name: str, data: bytes, triple: str) -> bytes:
-    """An object as a shared library. Raises `DiagnosticError`, one line, where nothing links for the triple."""
+    """Links an object to a shared library. Raises a one-line `DiagnosticError` if no linker supports the triple."""
     return _linked(LINKERS, name, data, f"a shared library for {triple}", triple, ["-lm"])
 
 
 def wasm_module(name: str, data: bytes, exported: Sequence[str], stack: int) -> bytes:
-    """An object of WebAssembly as a module that needs no other, with so many bytes of stack.
+    """Links a WebAssembly object to a self-contained module with `stack` bytes of stack.
 
-    Raises `DiagnosticError`, one line, where nothing links it, and where it calls the C library, which isn't there.
+    Raises a one-line `DiagnosticError` if no linker is available, or if the object calls the C library, which is not.
     """
-    stack_first = ["--stack-first", "-z", f"stack-size={stack}"]  # what is too deep ends there, and changes no data
+    stack_first = ["--stack-first", "-z", f"stack-size={stack}"]  # stack overflows trap instead of overwriting data
     options = ["--no-entry", "--strip-all", *(f"--export={symbol}" for symbol in exported), *stack_first]
     return _linked(WASM_LINKERS, name, data, "a module of WebAssembly", "wasm32", options)
 
@@ -86,7 +86,7 @@ def wasm_module(name: str, data: bytes, exported: Sequence[str], stack: int) -> 
 def _linked(
     linkers: Mapping[str, Linker], name: str, data: bytes, what: str, triple: str, options: Sequence[str]
 ) -> bytes:
-    """What the first of some linkers that is there makes of an object."""
+    """Links an object with the first available linker."""
     command = next((found for linker in linkers.values() if (found := linker(triple)) is not None), None)
     if command is None:
         raise text_error(f"cannot link {what}: found none of {', '.join(linkers)}")
@@ -104,7 +104,7 @@ def _linked(
 
 
 def _named(command: Sequence[str]) -> str:
-    """What a user calls a linker."""
+    """Returns the name of a linker for messages."""
     return "ziglang" if "ziglang" in command else command[0]
 
 

@@ -1,7 +1,7 @@
-"""A program as functions of C in LLVM IR, for objects that run without Python: `NAME_run` and `NAME_run_in`.
+"""Functions in LLVM IR with a C interface, for objects that run without Python: `NAME_run` and `NAME_run_in`.
 
-The header says what they are. Inputs are checked before anything is computed, those of few bits without a sign are
-copied for the kernels, and outputs of few bits are made what the caller has for them.
+The header documents them. Inputs are checked before anything is computed, narrow unsigned inputs are copied for the
+kernels, and narrow outputs are converted to the form that the caller expects.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,11 +24,11 @@ from qmlir.targets.cpu.runtime.semantics.values import I1, IRValue, integer, typ
 from qmlir.text.elements import dense_dtype
 
 Test = Callable[[Builder, IRValue], IRValue]
-"""Where an element is refused."""
+"""Returns a condition under which an element is rejected."""
 
 
 def _is_nan(port: MainPort) -> Test:
-    """Whether an element is NaN: of short floats by their bits, of small ones by their codes."""
+    """Returns a test for NaN; low-precision floats are tested by their codes."""
     dtype = dense_dtype(port.element)
     assert dtype is not None
     if dtype.itemsize > 2:
@@ -40,7 +40,7 @@ def _is_nan(port: MainPort) -> Test:
 
 
 def _ranges(codes: npt.NDArray[np.unsignedinteger]) -> list[tuple[int, int]]:
-    """Runs of successive integers, each with its ends."""
+    """Returns runs of consecutive integers, as pairs of their ends."""
     runs: list[tuple[int, int]] = []
     for code in codes.tolist():
         if runs and runs[-1][1] == code - 1:
@@ -51,7 +51,7 @@ def _ranges(codes: npt.NDArray[np.unsignedinteger]) -> list[tuple[int, int]]:
 
 
 def _in_ranges(build: Builder, value: IRValue, ranges: Sequence[tuple[int, int]]) -> IRValue:
-    """Whether an unsigned integer is in one of some ranges."""
+    """Returns a test whether an unsigned integer is in one of several ranges."""
     found = integer(I1, 0)
     for low, high in ranges:
         moved = build.binary("sub", value, integer(value.type, low))
@@ -61,7 +61,7 @@ def _in_ranges(build: Builder, value: IRValue, ranges: Sequence[tuple[int, int]]
 
 
 def _is_outside(port: MainPort, low: int, high: int) -> Test:
-    """Whether an element, or the bits of a float, is no value of its type."""
+    """Returns a test whether an element, or the bits of a float, is outside of its type."""
     words = ("slt", "sgt") if port.dtype.startswith("int") else ("ult", "ugt")
 
     def test(build: Builder, value: IRValue) -> IRValue:
@@ -75,7 +75,7 @@ def _is_outside(port: MainPort, low: int, high: int) -> Test:
 
 
 class _RunWriter:
-    """The function that checks, calls the steps, and writes outputs as the caller has them."""
+    """Writes the function that checks inputs, calls the steps, and converts outputs for the caller."""
 
     def __init__(self, entry: EntryPoint, parts: ModuleParts) -> None:
         self.entry = entry
@@ -83,16 +83,16 @@ class _RunWriter:
         program = entry.program
         self.pointers = {port: f"%p{place}" for place, port in enumerate((*program.inputs, *program.outputs))}
         self.given = dict(self.pointers)
-        """What the steps are handed for each port."""
+        """The pointer that the steps receive for each port."""
 
     def _loaded(self, port: MainPort, pointer: str, index: Index) -> tuple[IRValue, str]:
-        """An element as memory holds it, and where it lies."""
+        """Returns an element as stored in memory, and its address."""
         build, held = self.write.build, held_type(self.entry.program.main, port.element)
         place = build.element_at(held, pointer, self.write.sum(index))
         return build.load(held, place, item_size(port.element)), place
 
     def refuse(self, number: int, port: MainPort, test: Test) -> None:
-        """Return `number` where a test holds for an element."""
+        """Returns `number` from the emitted function if a test holds for an element."""
         build, first = self.write.build, integer(I1, 0)
         with counting(self.write, Index(), Index(constant=port.elements), Index(constant=1), [first]) as loop:
             value, _ = self._loaded(port, self.pointers[port], loop.index)
@@ -104,7 +104,7 @@ class _RunWriter:
         build.begin(after)
 
     def check(self) -> None:
-        """All checks, of the inputs in order."""
+        """Emits all checks of the inputs, in order."""
         for number, port in enumerate(self.entry.program.inputs, 1):
             ends = limits(port)
             if ends is not None:
@@ -113,27 +113,27 @@ class _RunWriter:
                 self.refuse(number, port, _is_nan(port))
 
     def _changed(self, port: MainPort, source: str, target: str, change: Test) -> None:
-        """Write a function of each element."""
+        """Writes a function of each element."""
         with counting(self.write, Index(), Index(constant=port.elements), Index(constant=1)) as loop:
             value, _ = self._loaded(port, source, loop.index)
             place = self.write.build.element_at(value.type, target, self.write.sum(loop.index))
             self.write.build.store(change(self.write.build, value), place, item_size(port.element))
 
     def copy(self) -> None:
-        """Inputs of few bits as kernels have them: with a sign, or as one bit."""
+        """Copies narrow inputs in the form that kernels expect: sign-extended, or as one bit."""
         for port, start in self.entry.copies.items():
             target = self.write.build.element_at(type_of("i8"), "%arena", str(start))
             self._changed(port, self.pointers[port], target, _signed(port.bits))
             self.given[port] = target
 
     def restore(self) -> None:
-        """Outputs of few bits as the caller has them: without a sign; one bit with a sign is -1 or 0."""
+        """Converts narrow outputs to the caller's form: without sign extension; a signed bit is -1 or 0."""
         for port in filter(is_narrow, self.entry.program.outputs):
             is_negative = port.dtype.startswith("int")
             self._changed(port, self.pointers[port], self.pointers[port], _unsigned(port.bits, is_negative))
 
     def text(self, name: str) -> str:
-        """The function."""
+        """Returns the text of the function."""
         self.check()
         self.copy()
         given = "".join(f", ptr {pointer}" for pointer in self.given.values())
@@ -162,13 +162,13 @@ def _unsigned(bits: int, is_negative: bool) -> Test:
 
 
 def _bytes_text(data: bytes) -> str:
-    """Bytes as a constant of LLVM."""
+    """Formats bytes as an LLVM constant."""
     table = np.frombuffer(b"".join(f"\\{byte:02X}".encode() for byte in range(256)), np.uint8).reshape(256, 3)
     return f'c"{table[np.frombuffer(data, np.uint8)].tobytes().decode()}"'
 
 
 def _constants(name: str, constants: Sequence[Constant]) -> list[str]:
-    """The constants, and the table of their addresses."""
+    """Returns the definitions of the constants, and the table of their addresses."""
     lines: list[str] = []
     for place, constant in enumerate(constants):
         data = np.ascontiguousarray(constant.array).tobytes()
@@ -181,7 +181,7 @@ def _constants(name: str, constants: Sequence[Constant]) -> list[str]:
 
 
 def _run(entry: EntryPoint, writer: _RunWriter) -> list[str]:
-    """The function that has an arena of its own, and the arena."""
+    """Returns the function with a static arena, and the arena."""
     name, pointers = entry.name, list(writer.pointers.values())
     takes = ", ".join(f"ptr {pointer}" for pointer in pointers)
     given = ", ".join(f"ptr {pointer}" for pointer in (f"@{name}_arena", *pointers))
@@ -193,7 +193,7 @@ def _run(entry: EntryPoint, writer: _RunWriter) -> list[str]:
 
 
 def standalone_text(entry: EntryPoint, processor: Processor) -> str:
-    """The module of a program. Raises `DiagnosticError` for what has no compiled form without Python."""
+    """Returns the LLVM module of a program. Raises `DiagnosticError` if it cannot be compiled without Python."""
     parts: ModuleWriter
     steps: StepsWriter
     parts, steps, texts = emit_functions(entry.program, processor, entry.name, is_alone=True)

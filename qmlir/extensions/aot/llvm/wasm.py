@@ -1,11 +1,11 @@
-"""Programs as npm packages: a module of WebAssembly that needs nothing, and what calls it from Node and browsers.
+"""Programs as npm packages: a self-contained WebAssembly module, and its JavaScript interface for Node and browsers.
 
-The files of a package, beside its card, NAME.json:
+The files of a package, in addition to its manifest, NAME.json:
 
     NAME.wasm      the module: code, constants and memory
-    NAME.js        `load`, which gives a program with `run`
+    NAME.js        `load`, which returns a program with `run`
     NAME.d.ts      the types of both, for TypeScript
-    package.json   what npm and bundlers read
+    package.json   metadata for npm and bundlers
 """
 
 import json
@@ -23,7 +23,7 @@ from qmlir.targets.cpu.emitters.ports import EntryPoint, c_type, comment_text, p
 from qmlir.targets.cpu.emitters.program import MainPort
 
 _SPARE_STACK = 1 << 16
-"""Bytes of stack beside the arrays: what LLVM puts there itself, and frames of the calls before."""
+"""Bytes of stack in addition to the arrays, for LLVM's spills and the frames of callers."""
 
 _ARRAYS: Mapping[str, str] = {
     **{f"{sign}int{bits}_t": f"{kind}nt{bits}Array" for bits in (8, 16, 32) for sign, kind in (("", "I"), ("u", "Ui"))},
@@ -32,7 +32,7 @@ _ARRAYS: Mapping[str, str] = {
     "float": "Float32Array",
     "double": "Float64Array",
 }
-"""The arrays of JavaScript for elements of C."""
+"""The JavaScript array type for each C element type."""
 
 
 _TAKEN = (
@@ -42,7 +42,7 @@ _TAKEN = (
     "os", "path", "perf_hooks", "process", "punycode", "querystring", "readline", "repl", "stream", "string_decoder",
     "sys", "timers", "tls", "trace_events", "tty", "url", "util", "v8", "vm", "wasi", "worker_threads", "zlib",
 )  # fmt: skip
-"""Names of files and folders of npm, and the modules of Node, which come before a package of their name."""
+"""Names of npm's files and folders, and of Node's modules, which take precedence over a package of that name."""
 
 
 @cache
@@ -61,7 +61,7 @@ def _port(port: MainPort) -> Mapping[str, object]:
 
 
 def _javascript(entry: EntryPoint) -> str:
-    """The module that loads the program: what is of this one, and what is of all."""
+    """Returns the module that loads the program: its constants, and the common code."""
     constants = {
         "FILE": f"./{entry.name}.wasm",
         "RUN": f"{entry.name}_run",
@@ -80,7 +80,7 @@ def _fields(entry: EntryPoint, ports: tuple[MainPort, ...]) -> Iterator[str]:
 
 
 def _declarations(entry: EntryPoint) -> str:
-    """The types, for TypeScript."""
+    """Returns the TypeScript declarations."""
     return "\n".join(
         [
             "export interface Inputs {",
@@ -118,7 +118,7 @@ def _declarations(entry: EntryPoint) -> str:
 
 
 def _package(name: str) -> str:
-    """What npm reads; its names have no capitals."""
+    """Returns `package.json`; npm names have no capitals."""
     package = {
         "name": name.lower(),
         "version": "1.0.0",
@@ -137,7 +137,7 @@ def _package(name: str) -> str:
 
 
 def _write_wasm(entry: EntryPoint) -> WrittenFiles:
-    """The files of the package. Raises `DiagnosticError` for another machine, and where nothing links for this one."""
+    """Returns the files of the package. Raises `DiagnosticError` for another machine, or without a linker."""
     name, target = entry.name, code_target(entry.machine)
     if not target.triple.startswith("wasm32"):
         raise text_error(f"an npm package requires the triple wasm32-unknown-unknown, but got {target.triple}")

@@ -1,1 +1,1 @@
-"""Native functions of the tree: tables by subject, one row per function."""
+"""The native functions of qmlir: tables by subject, one row per function."""

@@ -92,7 +92,7 @@ def has_zero_point(of: UniformQuantizedType, zero_point: int) -> bool:
 def has_scheme(of: UniformQuantizedType, scheme: str) -> bool:
     """A type of this scheme: `symmetric` has the zero point of its storage, `…_pow2` powers of two as scales.
 
-    A type of a symmetric scheme is one of the asymmetric scheme too.
+    A type of a symmetric scheme is also one of the asymmetric scheme.
     """
     wanted = Scheme.parse(scheme)
     if wanted.is_power_of_two and not has_power_of_two_scale(of):
@@ -153,7 +153,8 @@ def has_rank(of: Typed, rank: int) -> bool:
 
 
 def _shift(output: UniformQuantizedType, inputs: Sequence[UniformQuantizedType]) -> npt.NDArray[np.int64] | None:
-    """The right shift that takes an accumulator of products of `inputs` to the scale of `output`."""
+    """Returns the right shift from an accumulator of products of `inputs` to the scale of `output`; `None` if there is
+    none."""
     types = [output, *inputs]
     scales = [each.scales for each in types]
     if any(each.granularity is Granularity.BLOCK for each in types) or len({each.size for each in scales} - {1}) > 1:
@@ -194,7 +195,7 @@ def _storage_type(storage: Storage) -> IntegerType:
 def _rebuilt(
     of: Attribute, scales: npt.ArrayLike, zero_points: npt.ArrayLike, storage: Storage | None = None
 ) -> TypeAttribute:
-    """`of` with other parameters for the same channels or blocks."""
+    """Returns `of` with other parameters for the same channels or blocks."""
     type_ = uniform(of)
     integer = type_.storage if storage is None else _storage_type(storage)
     limits = (type_.storage_min, type_.storage_max) if storage is None else storage.limits
@@ -218,7 +219,7 @@ def with_storage(of: Typed, storage: str) -> TypeAttribute:
 
 
 def with_scale(of: Typed, scale: float) -> TypeAttribute:
-    """The type with this scale in place of all its scales."""
+    """The type with all its scales replaced by this scale."""
     return _rebuilt(of, scale, uniform(of).zero_points)
 
 

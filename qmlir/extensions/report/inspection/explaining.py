@@ -112,9 +112,7 @@ def explain_node(
     changes = ProvenanceChanges()
     made = module.clone()
     _run(made, pipeline.passes("target", "lower"), [changes])
-    if (
-        model_digest(made).structure != profile.model.structure
-    ):  # an effort lowers long recurrent layers to all their steps
+    if model_digest(made).structure != profile.model.structure:  # an effort unrolls long recurrent layers
         unrolled, of_unrolled = module.clone(), ProvenanceChanges()
         _run(unrolled, pipeline.passes("target", "lower", unrolls=True), [of_unrolled])
         if model_digest(unrolled).structure == profile.model.structure:

@@ -1,4 +1,4 @@
-"""What each operation of the loops level becomes in C, a table for each family of dialects."""
+"""Emission of loops-level operations as C, with a table for each family of dialects."""
 
 from collections.abc import Mapping
 

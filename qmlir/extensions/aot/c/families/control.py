@@ -1,4 +1,4 @@
-"""`scf` in C: loops and choices; carried values are variables."""
+"""Emission of `scf` as C: loops and branches; carried values become variables."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -15,7 +15,7 @@ from qmlir.targets.cpu.emitters.text import Index, Text
 
 
 def _carried(write: CWriter, op: Operation, initial: Sequence[SSAValue], inside: Sequence[SSAValue]) -> list[str]:
-    """Variables for the values that a loop carries, with their first values."""
+    """Declares variables for the values that a loop carries, with their initial values."""
     names: list[str] = []
     for value, argument in zip(initial, inside, strict=True):
         if memref_type(argument) is not None:
@@ -65,7 +65,7 @@ def _parallel(write: CWriter, op: scf.ParallelOp) -> None:
 
 
 def _branch(write: CWriter, op: Operation, names: Sequence[str], region: Region) -> None:
-    """One of the regions of a choice, which gives the values of `names`."""
+    """Emits a region of a branch, which assigns its results to `names`."""
     with write.perhaps():
         write.assign(op, names, write.region(region))
 

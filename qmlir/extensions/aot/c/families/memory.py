@@ -1,4 +1,5 @@
-"""`memref` in C: pointers, and places in them. What is no byte is read and written by helpers, byte by byte."""
+"""Emission of `memref` as C: pointers and offsets. Elements wider than a byte are loaded and stored bytewise by
+helpers."""
 
 import math
 from typing import cast
@@ -19,12 +20,12 @@ EACH_LANE = Index.of(name_text(LANE))
 
 
 def pointer(memory: Memory, place: Index) -> str:
-    """The address of a place."""
+    """Returns the address at an offset."""
     return memory.array if place.number == 0 else f"{memory.array} + {place}"
 
 
 def loaded(write: CWriter, op: Operation, memory: Memory, place: Index) -> Text:
-    """The element at a place."""
+    """Returns the element at an offset."""
     helper = access(memory_type(op, memory.element), "load")
     if helper is not None:
         found = write.call(helper, pointer(memory, place))
@@ -35,7 +36,7 @@ def loaded(write: CWriter, op: Operation, memory: Memory, place: Index) -> Text:
 
 
 def stored(write: CWriter, op: Operation, memory: Memory, place: Index, value: Text) -> str:
-    """The statement that writes an element."""
+    """Returns the statement that writes an element."""
     helper = access(memory_type(op, memory.element), "store")
     if helper is None:
         return f"{memory.array}[{place}] = {f'(int8_t){value.inner}' if _is_bool(op, memory) else value};"
@@ -60,7 +61,7 @@ def _store(write: CWriter, op: memref.StoreOp) -> None:
 def _alloca(write: CWriter, op: memref.AllocaOp) -> None:
     count, kind = write.scratch_count(op), memory_type(op, op.memref.type.get_element_type())
     name = write.names.new(write.hint(op.memref, "scratch"))
-    if kind == "int8_t":  # it may be viewed as memory of larger elements
+    if kind == "int8_t":  # may be viewed as memory of larger elements
         words = write.names.new(f"{name}_words")
         write.line(f"int64_t {words}[{max(-(-count // 8), 1)}];")
         write.line(f"int8_t *const {name} = (int8_t *){words};")

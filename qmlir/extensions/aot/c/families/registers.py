@@ -1,4 +1,4 @@
-"""`vector` and `simd` in C: a vector is an array, and an operation on it a statement for each lane."""
+"""Emission of `vector` and `simd` as C: a vector is an array, and an operation on it a statement for each lane."""
 
 from typing import cast
 
@@ -33,7 +33,7 @@ _WORD = 4
 
 
 def _takes_words(op: Operation) -> bool:
-    """Whether it is a dot product of one lane of signed bytes, whose operands are words."""
+    """Returns true for a single-lane dot product of signed bytes, whose operands are words."""
     return (
         isinstance(op, simd_lanes.DotAccumulateOp)
         and (lanes_of(op.result), op.group) == (1, _WORD)
@@ -42,7 +42,7 @@ def _takes_words(op: Operation) -> bool:
 
 
 def _is_word(value: SSAValue) -> bool:
-    """Whether four bytes of memory are read by such products alone: they are one number, no array."""
+    """Returns true if only such dot products read the four loaded bytes: they become one number instead of an array."""
     is_loaded = isinstance(value.owner, simd_memory.LoadOp | simd_memory.LoadGroupSplatOp)
     return is_loaded and bool(value.uses) and all(_takes_words(use.operation) for use in value.uses)
 
@@ -54,7 +54,7 @@ def _keep_word(write: CWriter, value: SSAValue, memory: Memory, place: Index) ->
 
 
 def _word(write: CWriter, op: Operation, value: SSAValue) -> tuple[Text, frozenset[str]]:
-    """Four bytes as a number, and the array that they are read of, if any."""
+    """Returns four bytes as one number, and the array that they are read from, if any."""
     if _is_word(value):
         return write.text(value), frozenset()
     array = write.array(op, value)
@@ -130,7 +130,7 @@ def _masked_store(write: CWriter, op: vector.MaskedStoreOp) -> None:
 
 
 def _prefetch(write: CWriter, op: simd_memory.PrefetchOp) -> None:
-    """It changes no value, and C has no word for it."""
+    """Emits nothing: a prefetch changes no value, and C has no equivalent."""
 
 
 def _gather(write: CWriter, op: simd_memory.GatherOp) -> None:
@@ -178,7 +178,7 @@ def _insert(write: CWriter, op: vector.InsertOp) -> None:
 
 
 def _crossing(write: CWriter, op: Operation, result: SSAValue, text: str, *arrays: str) -> None:
-    """Let a vector be what is read of any lanes of arrays."""
+    """Defines a vector by an expression that reads any lanes of arrays."""
     name = write.names.new(write.hint(result))
     crosses = frozenset(arrays)
     write.lanes(lanes_of(result), text, name, write.element(op, result).type, crosses=crosses)
@@ -186,7 +186,7 @@ def _crossing(write: CWriter, op: Operation, result: SSAValue, text: str, *array
 
 
 def _shuffle(write: CWriter, op: vector.ShuffleOp) -> None:
-    lanes = [max(lane, 0) for lane in integer_list(op.mask)]  # any lane will do where none is asked for
+    lanes = [max(lane, 0) for lane in integer_list(op.mask)]  # undefined lanes may have any value
     a, b, count = write.array(op, op.v1), write.array(op, op.v2), lanes_of(op.v1)
     first = lanes[0]
     is_run = lanes == [*range(first, first + len(lanes))]
@@ -211,7 +211,7 @@ def _vector_bits(write: CWriter, op: vector.BitcastOp) -> None:
 
 
 def _bits(write: CWriter, op: Operation, source: SSAValue, result: SSAValue) -> None:
-    """The bits of a vector in another division."""
+    """Reinterprets the bits of a vector as other elements."""
     if lanes_of(source) == lanes_of(result):
         write.define(op, result, converted(write, op, "bitcast", source, result.type))
         return
@@ -232,14 +232,14 @@ _KINDS = {"add": "+", "mul": "*"}
 
 
 def _joined(write: CWriter, op: Operation, kind: str, element: CElement, a: Text, b: Text) -> Text:
-    """Two scalars by the kind of a reduction."""
+    """Combines two scalars by the kind of a reduction."""
     if element.name in ("f32", "f64") and kind in _KINDS:
         return Text(f"{a.inner} {_KINDS[kind]} {b.inner}", reads_of((a, b)), is_atom=False)
     return helper_call(write, kind, element, a, b)
 
 
 def _reduction(write: CWriter, op: vector.ReductionOp) -> None:
-    """From the first lane to the last; the accumulator comes first: floats are not associative."""
+    """Reduces from the first lane to the last, starting with the accumulator, as floats are not associative."""
     array, element, kind = write.array(op, op.vector), write.element(op, op.dest), op.kind.data.value
     start = Text(f"{array}[0]", frozenset({array})) if op.acc is None else write.text(op.acc)
     name = write.variable(op, op.dest, "folded", start)
@@ -251,7 +251,7 @@ def _reduction(write: CWriter, op: vector.ReductionOp) -> None:
 
 
 def _reduce_add(write: CWriter, op: simd_lanes.ReduceAddOp) -> None:
-    """Halves added until one lane is left."""
+    """Adds halves until one lane is left."""
     element, lanes, text = write.element(op, op.value), lanes_of(op.value), write.text(op.value)
     name = write.names.new("folded")
     write.lanes(lanes, text.text, name, element.type, reads=text.reads)
@@ -266,14 +266,14 @@ def _reduce_add(write: CWriter, op: simd_lanes.ReduceAddOp) -> None:
 
 
 def _products(write: CWriter, a: str, b: str, group: int, *, is_unsigned: bool) -> str:
-    """The sum of the products of a lane's group."""
+    """Returns the sum of the products in a lane's group."""
     read = "(int32_t)(uint8_t)" if is_unsigned else "(int32_t)"
     places = [f"{LANE} * {group} + {place}" for place in range(group)]
     return " + ".join(f"{read}{a}[{place}] * {b}[{place}]" for place in places)
 
 
 def _dot_of_words(write: CWriter, op: simd_lanes.DotAccumulateOp) -> None:
-    """By a function, which processors with products of pairs compute in a few instructions."""
+    """Emits a helper call, which CPUs with paired products compute in a few instructions."""
     (x, of_x), (w, of_w) = (_word(write, op, value) for value in (op.x, op.w))
     text = write.call("dot_bytes", x, w, write.text(op.accumulator))
     name = write.names.new("sum")
@@ -320,7 +320,7 @@ def _round_to_int(write: CWriter, op: simd_lanes.RoundToIntOp) -> None:
 
 
 def _narrow(write: CWriter, op: simd_lanes.NarrowOp) -> None:
-    """Clamped and truncated, one vector after the other."""
+    """Clamps and truncates, one vector after the other."""
     element, target = write.element(op, op.values[0]), write.element(op, op.result)
     bits = target.bits
     low, high = integer_limits(bits, is_signed=op.unsigned is None)

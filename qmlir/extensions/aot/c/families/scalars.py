@@ -1,4 +1,4 @@
-"""`arith` and `math` in C: operators and helpers, on scalars and on each lane of vectors."""
+"""Emission of `arith` and `math` as C: operators and helpers, on scalars and on each lane of vectors."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, cast
@@ -34,7 +34,7 @@ _FLOAT_SYMBOLS: Mapping[type[Operation], str] = {
     arith.MulfOp: "*",
     arith.DivfOp: "/",
 }
-"""Operations of floats that C has an operator for."""
+"""Float operations with a C operator."""
 
 _NAMES: Mapping[type[Operation], str] = {
     arith.AddiOp: "add",
@@ -57,26 +57,26 @@ FUNCTIONS: Mapping[type[Operation], str] = {
     },
     **_NAMES,
 }
-"""Operations that a helper computes: one of the same name, or what stands above."""
+"""Operations computed by a helper, of the same name or as listed above."""
 
 
 def cast_text(type_: str, text: Text) -> Text:
-    """A conversion of C."""
+    """Returns a C cast."""
     return Text(f"({type_}){text.inner}", text.reads)
 
 
 def infix(symbol: str, a: Text, b: Text) -> Text:
-    """Two operands and an operator between them."""
+    """Returns two operands joined by an operator."""
     return Text(f"{a.inner} {symbol} {b.inner}", reads_of((a, b)), is_atom=False)
 
 
 def widened(write: CWriter, element: CElement, text: Text) -> Text:
-    """A float as C computes with it: short ones as f32."""
+    """Converts a float to the type in which C computes: 16-bit ones to f32."""
     return write.call(f"widen_{element.name}", text) if element.is_half else text
 
 
 def narrowed(write: CWriter, element: CElement, text: Text) -> Text:
-    """A float as it is held."""
+    """Converts a float to its storage type."""
     return write.call(f"narrow_{element.name}", text) if element.is_half else text
 
 
@@ -87,7 +87,7 @@ def _float_operator(write: CWriter, op: Operation) -> None:
 
 
 def helper_call(write: CWriter, name: str, element: CElement, *texts: Text) -> Text:
-    """The call of a helper for an element."""
+    """Returns the call of a helper for an element type."""
     if not element.is_half:
         return write.call(f"{name}_{element.name}", *texts)
     wide = (widened(write, element, text) for text in texts)
@@ -116,7 +116,7 @@ def _negated(write: CWriter, op: arith.NegfOp) -> None:
 
 
 def _resized(write: CWriter, op: Operation, source: CElement, target: CElement, text: Text, prefix: str) -> Text:
-    """An integer in another width, read with its sign, or `unsigned`."""
+    """Converts an integer to another width, reading it as signed or `unsigned`."""
     read = Text((source.unsigned if prefix == "unsigned" else source.signed)(text.inner), text.reads)
     if target.bits > source.bits:
         return read if target.type != "int64_t" or target.name != "index" else cast_text("int64_t", read)
@@ -153,7 +153,7 @@ def _of_float(write: CWriter, op: Operation, source: CElement, target: CElement,
 
 
 def _bits(write: CWriter, op: Operation, source: CElement, target: CElement, text: Text, prefix: str) -> Text:
-    """The same bits as another type of as many."""
+    """Reinterprets the bits as another type of equal width."""
     if source.name in ("f32", "f64"):
         bits = write.call(f"bits_of_{source.name}", text)
         return bits if target.is_float else cast_text(target.type, bits)
@@ -163,7 +163,7 @@ def _bits(write: CWriter, op: Operation, source: CElement, target: CElement, tex
 
 
 def converted(write: CWriter, op: Operation, kind: str, source: SSAValue, type_: Attribute) -> Text:
-    """A conversion by the name that `arith` has for it, of a scalar or a lane."""
+    """Returns a conversion of a scalar or a lane, by its name in `arith`."""
     convert, prefix = _CONVERSIONS[kind]
     return convert(write, op, write.element(op, source), element_of(op, type_), write.text(source), prefix)
 
@@ -183,7 +183,7 @@ _CONVERSIONS: Mapping[str, tuple[_Convert, str]] = {
     "truncf": (_of_float, ""),
     "bitcast": (_bits, ""),
 }
-"""Conversions by the names of `arith`."""
+"""The conversions, by their names in `arith`."""
 
 _CONVERTING = (
     arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.IndexCastOp, arith.SIToFPOp, arith.UIToFPOp, arith.FPToSIOp,
@@ -206,7 +206,7 @@ _INTEGER_SYMBOLS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "g
 
 
 def compared(write: CWriter, op: Operation, predicate: str, a: SSAValue, b: SSAValue) -> Text:
-    """A comparison by a predicate of `arith.cmpi` or `arith.cmpf`: 1 or 0."""
+    """Returns a comparison, 1 or 0, by a predicate of `arith.cmpi` or `arith.cmpf`."""
     element, texts = write.element(op, a), (write.text(a), write.text(b))
     if predicate in ("true", "false"):
         return Text(str(int(predicate == "true")))
@@ -232,7 +232,7 @@ def _compared_floats(predicate: str, a: Text, b: Text) -> Text:
     if predicate in texts:
         return Text(texts[predicate], reads)
     opposite = {"lt": ">=", "le": ">", "gt": "<=", "ge": "<"}
-    if predicate[0] == "u":  # holds for NaN
+    if predicate[0] == "u":  # unordered: true for NaN
         return Text(f"!({x} {opposite[predicate[1:]]} {y})", reads)
     return Text(f"{x} {_INTEGER_SYMBOLS[predicate[1:]]} {y}", reads, is_atom=False)
 
@@ -248,7 +248,7 @@ def _compare_floats(write: CWriter, op: arith.CmpfOp) -> None:
 
 
 def selected(write: CWriter, op: Operation, condition: SSAValue, a: SSAValue, b: SSAValue) -> None:
-    """One of two values."""
+    """Emits the selection of one of two values."""
     texts = [write.text(value) for value in (condition, a, b)]
     found = Text(f"({texts[0].inner} ? {texts[1]} : {texts[2]})", reads_of(texts))
     write.define(op, op.results[0], Index.of(found) if isinstance(op.results[0].type, IndexType) else found)
@@ -258,7 +258,7 @@ def selected(write: CWriter, op: Operation, condition: SSAValue, a: SSAValue, b:
 
 
 def literal(write: CWriter, op: Operation, value: Attribute) -> Text:
-    """A scalar constant."""
+    """Returns the literal of a scalar constant."""
     element, number, float_type = number_of(op, value)
     if float_type is None:
         return Text(integer_literal(int(number)))
@@ -280,7 +280,7 @@ def _constant(write: CWriter, op: arith.ConstantOp) -> None:
 
 
 def _dense(write: CWriter, op: Operation, dense: AnyDense) -> Text:
-    """One number in all lanes, or a table of the file."""
+    """Returns the literal of a splat, or a lane of a table in the file."""
     vector = as_vector(dense.type)
     if vector is None or vector.get_num_dims() != 1:
         raise op_error(op, f"must be a scalar or a vector of rank 1, but got constant {dense.type}")
