@@ -71,8 +71,10 @@ def _type(given: Any) -> Any:
 
 
 def uniform(given: Any) -> UniformQuantizedType:
-    """Returns the uniform quantized type of a value or a type; for a tensor, its element type. Raises
-    `WrongKindError`."""
+    """Returns the uniform quantized type of a value or a type; for a tensor, its element type.
+
+    Raises `WrongKindError`.
+    """
     element = element_type(_type(given))
     if not isinstance(element, UniformQuantizedType):
         raise WrongKindError("a uniform quantized type of integers")
@@ -158,8 +160,10 @@ class NativeFunction:
         return all(type_ in self.parameter(place).kind.pdl_types for place, type_ in enumerate(pdl_types))
 
     def __call__(self, arguments: Sequence[Any], rewriter: PatternRewriter | None = None) -> tuple[Any, ...] | None:
-        """Returns the results; `None` if a constraint does not hold. Raises `WrongKindError` for wrong attribute
-        content."""
+        """Returns the results; `None` if a constraint does not hold.
+
+        Raises `WrongKindError` for wrong attribute content.
+        """
         converted = [self.parameter(place).kind.convert(each) for place, each in enumerate(arguments)]
         found = self.function(*((rewriter,) if self.takes_rewriter else ()), *converted)
         if isinstance(found, bool):

@@ -38,8 +38,10 @@ BATCH = 64
 
 @dataclass(frozen=True)
 class Batch:
-    """The arguments of one run. The last batch may be padded, so that all have one shape: only the first `samples` rows
-    count."""
+    """The arguments of one run.
+
+    The last batch may be padded, so that all have one shape: only the first `samples` rows count.
+    """
 
     inputs: Mapping[str, Array]
     samples: int
@@ -53,8 +55,10 @@ class Batches:
     def __init__(
         self, module: ModuleOp, data: Data, *, function: str = "main", size: int = BATCH, limit: int | None = None
     ) -> None:
-        """`limit` is the number of samples to use, from the beginning. Data that can be read only once is kept in
-        memory."""
+        """`limit` is the number of samples to use, from the beginning.
+
+        Data that can be read only once is kept in memory.
+        """
         self._function = Interpreter(module).function(function)
         self.data: Data = list(data) if isinstance(data, Iterator) else data
         """The data that is iterated, which can be shared with others."""
@@ -172,8 +176,10 @@ _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 def chosen_member(choices: type[_Choice], word: str, what: str) -> _Choice:
-    """Returns the member of `choices` that `word` names. Raises `DiagnosticError`, which calls it a `what`, if there is
-    none."""
+    """Returns the member of `choices` that `word` names.
+
+    Raises `DiagnosticError`, which calls it a `what`, if there is none.
+    """
     known = [str(each) for each in choices]
     if word not in known:
         raise text_error(unknown(what, word, known))
@@ -261,8 +267,10 @@ def rows_of_scores(scores: Array, batch: Batch) -> Array:
 
 
 def predicted(scores: Array, batch: Batch) -> Array:
-    """Returns the class of each sample: the index of its largest logit. Raises `DiagnosticError` as
-    `rows_of_scores`."""
+    """Returns the class of each sample: the index of its largest logit.
+
+    Raises `DiagnosticError` as `rows_of_scores`.
+    """
     return rows_of_scores(scores, batch).argmax(axis=-1)[: batch.samples]
 
 
@@ -310,8 +318,10 @@ class Accuracy:
         self._expected = found if self.labels is None else self.labels
 
     def scored(self, found: Array) -> float:
-        """Returns the accuracy of the predictions `found`, one per sample, in order. Raises `DiagnosticError` as
-        `of`."""
+        """Returns the accuracy of the predictions `found`, one per sample, in order.
+
+        Raises `DiagnosticError` as `of`.
+        """
         expected = self.labels if self._expected is None else self._expected
         assert expected is not None
         if len(found) != len(expected):

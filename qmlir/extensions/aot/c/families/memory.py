@@ -1,5 +1,7 @@
-"""Emission of `memref` as C: pointers and offsets. Elements wider than a byte are loaded and stored bytewise by
-helpers."""
+"""Emission of `memref` as C: pointers and offsets.
+
+Elements wider than a byte are loaded and stored bytewise by helpers.
+"""
 
 import math
 from typing import cast
