@@ -42,8 +42,10 @@ class Stage(Generic[_Options]):
     them."""
 
     def steps(self, options: _Options) -> Iterator[tuple[str, Sequence[Step]]]:
-        """Yields the passes, each with its name in points: `dce`, `dce#2` for the second one; empty for a nested
-        sequence."""
+        """Yields the passes, each with its name in points: `dce`, `dce#2` for the second one.
+
+        The name is empty for a nested sequence.
+        """
         counts: Counter[str] = Counter()
         for each in self.passes(options):
             if not isinstance(each, ModulePass):
@@ -372,8 +374,10 @@ def literal_steps(text: LiteralString) -> tuple[Step, ...]:
 
 
 def _cse(options: QuantizeOptions) -> ModulePass:
-    """Returns `cse`, which keeps equal constants separate if they are trained: they are merged before they are
-    folded."""
+    """Returns `cse`, which keeps equal constants separate if they are trained.
+
+    They are merged before they are folded.
+    """
     return _pass("cse", **({"keep_places": True} if options.keeps_floats else {}))
 
 

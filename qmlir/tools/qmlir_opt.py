@@ -195,8 +195,10 @@ class _Driver:
         PassManager(ctx, pipeline, self._instrumentations(reparse), verifies_packages=verifies).run(module)
 
     def _instrumentations(self, reparse: Reparse | None) -> list[Instrumentation]:
-        """Returns the instrumentations of passes, the outermost first: those that reject results are nested in those
-        that report failures."""
+        """Returns the instrumentations of passes, the outermost first.
+
+        Those that reject results are nested in those that report failures.
+        """
         args = self.args
         found: list[Instrumentation] = [] if self.bisection is None else [self.bisection]
         if args.crash_reproducer:

@@ -75,8 +75,7 @@ class ExclusiveGroup(NamedTuple):
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """An `argparse` parser that raises `UsageError` instead of exiting, and suggests similar names for unknown
-    options."""
+    """An `argparse` parser that raises `UsageError` instead of exiting, and suggests similar names."""
 
     groups: Mapping[str, Sequence[str]] = {}
     """The options of each titled group, in the order of the help."""

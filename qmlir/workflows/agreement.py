@@ -198,10 +198,9 @@ class MeasuredOutput:
 
     @property
     def lost_place(self) -> str:
-        """The first row or column that has lost its variation, such as `y[:, 2]`, in an output with few; empty if there
-        is none.
+        """The first row or column that has lost its variation, such as `y[:, 2]`, in an output with few.
 
-        Probabilities are excluded, as those of a rare class are all close to 0.
+        It is empty if there is none. Probabilities are excluded, as those of a rare class are all close to 0.
         """
         shapes = {each.shape for each in self.references}
         if self.part or self.has_parts or len(shapes) != 1 or self.axes < 2 or len(self.references) < OF_SAMPLES:
@@ -288,8 +287,7 @@ def parts_of(name: str, value: SSAValue) -> Iterator[MeasuredOutput]:
 
 
 def _cosine(reference: Array, found: Array) -> float:
-    """Returns the cosine of the angle between both as vectors: 1 if they are equal, 0 if one of them is 0 or not
-    finite."""
+    """Returns the cosine of the angle between two vectors: 1 if they are equal, 0 if one is 0 or not finite."""
     if np.array_equal(reference, found, equal_nan=True):
         return 1.0
     one, other = (each.astype(np.float64).reshape(-1) for each in (reference, found))

@@ -31,8 +31,7 @@ def stages_of(
     repair: LiteralString = "",
     unrolls: bool = False,
 ) -> Callable[..., None]:
-    """Returns `run(changed, *stages, **given)`, which runs stages of the pipeline `quantize` for `module` with
-    `settings`.
+    """Returns `run(changed, *stages, **given)`, which runs stages of the pipeline `quantize` for `module`.
 
     With `is_trained` or a `repair`, constants stay floats before casts until the stage `store`. With `unrolls`, long
     recurrent layers are lowered to the parts of all their steps.

@@ -67,8 +67,9 @@ def interpret(
 def _in_pieces(
     module: ModuleOp, inputs: Inputs, function: str, listeners: Sequence[Listener]
 ) -> dict[str, Array] | None:
-    """Runs `function` on another number of samples than its batch; returns `None` if the inputs fail for another
-    reason.
+    """Runs `function` on another number of samples than its batch.
+
+    Returns `None` if the inputs fail for another reason.
 
     Raises `DiagnosticError`, with help, if the inputs do not fit.
     """

@@ -293,8 +293,10 @@ def _outputs(module: ModuleOp, inputs: Mapping[str, Array], function: str) -> di
 def _cause(
     module: ModuleOp, quantized: ModuleOp, inputs: Mapping[str, Array], bound: float, function: str
 ) -> Cause | None:
-    """Returns the first value below `bound` on one sample; `None` if only the differences between samples are
-    degraded."""
+    """Returns the first value below `bound` on one sample.
+
+    Returns `None` if only the differences between samples are degraded.
+    """
     sides = ModuleSubject(module, "float", function=function), ModuleSubject(quantized, "quantized", function=function)
     found = compare(*sides, [dict(inputs)])
     first: ValueComparison | None = found.first_below(bound)
@@ -309,8 +311,7 @@ def _cause(
 
 
 def _nodes(op: Operation) -> tuple[str, ...]:
-    """Returns the names of the nodes that compute `op`, including elementwise steps on one value back to a
-    contraction."""
+    """Returns the names of the nodes that compute `op`, with elementwise steps on one value back to a contraction."""
     found = [each.name for each in origins_of(op) if each.name]
     operands = computed_operands(op) if isinstance(op, UnaryOp | BinaryOp) else []
     if len(operands) == 1 and isinstance(owner := operands[0].owner, Operation):

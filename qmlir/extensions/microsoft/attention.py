@@ -1,5 +1,4 @@
-"""Importers of ONNX Runtime's attention operators (`com.microsoft`): each becomes `nn.attention` with surrounding
-operations.
+"""Importers of ONNX Runtime's attention operators (`com.microsoft`), as `nn.attention` with surrounding operations.
 
 Based on onnxruntime/contrib_ops/cpu/bert/. MultiHeadAttention and Attention *add* `mask_filter_value` to the logits of
 masked keys, so a row with all keys masked is still the softmax of its logits. GroupQueryAttention has a cache for each
@@ -69,8 +68,10 @@ def _kept_before(node: Node, ends: SSAValue, keys: SSAValue) -> SSAValue:
 
 
 def _mask(node: Node, place: int, queries: SSAValue, keys: SSAValue, *, has_starts: bool = False) -> SSAValue | None:
-    """Returns the bias for an integer mask, of elements or of the ends (and starts) of sequences; `None` without a
-    mask."""
+    """Returns the bias for an integer mask, of elements or of the ends (and starts) of sequences.
+
+    Returns `None` without a mask.
+    """
     mask = node.optional(place)
     if mask is None:
         return None
@@ -143,8 +144,10 @@ def _behind(node: Node, past: SSAValue, new: SSAValue, axis: int = 2) -> SSAValu
 
 
 def _unpacked(node: Node, place: int, count: int) -> list[SSAValue]:
-    """Splits input `place`, `[batch, sequence, heads, count, head size]`, into tensors `[batch, heads, sequence, head
-    size]`."""
+    """Splits input `place`, `[batch, sequence, heads, count, head size]`, into `count` tensors.
+
+    These are `[batch, heads, sequence, head size]`.
+    """
     packed = node.input(place)
     if shape_of(packed)[3] != count:
         raise node.error(f"input {place} must pack {count} tensors along axis 3, but got {packed.type}")
@@ -330,8 +333,7 @@ def _cached(node: Node, past: SSAValue, new: SSAValue, rows: _Rows) -> SSAValue:
 
 
 def _visible(node: Node, keys: SSAValue, lengths: _Lengths, is_causal: bool, window: int) -> SSAValue:
-    """Returns `[batch, 1, sequence, keys]`: the valid keys, if causal only those up to the query and within the
-    window."""
+    """Returns `[batch, 1, sequence, keys]`: the valid keys; if causal, only those within the query's window."""
     rows = places(node, keys, 2)
     total = _spread(node, lengths.total, 2, 3)
     found = node.add(elementwise.LessOp, rows, total).result

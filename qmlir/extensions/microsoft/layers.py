@@ -67,8 +67,10 @@ def _fused_matmul(node: Node) -> SSAValue:
 
 
 def _in_order(node: Node, place: int, side: str) -> SSAValue:
-    """Returns operand `place` with standard axes: with `transBatch` rows are its first axis, with `trans` columns
-    precede rows."""
+    """Returns operand `place` with standard axes.
+
+    With `transBatch`, its rows are the first axis; with `trans`, its columns precede its rows.
+    """
     value = node.input(place)
     axes = list(range(len(shape_of(value))))
     if len(axes) < 2:

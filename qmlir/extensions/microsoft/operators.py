@@ -84,8 +84,10 @@ def _operands(node: Node) -> list[SSAValue]:
 
 
 def _add(node: Node) -> SSAValue:
-    """Imports QLinearAdd, which adds the operand that repeats along the innermost axis to the constant first: it is on
-    the right."""
+    """Imports QLinearAdd.
+
+    The operand that repeats along the innermost axis is added to the constant first, and so becomes the right one.
+    """
     operands = _operands(node)
     if _repeats(node, *(shape_of(value) for value in operands)):
         operands.reverse()
@@ -115,8 +117,10 @@ def _mul(node: Node) -> SSAValue:
 
 
 def _unary(operation: type[NnOp], properties: Callable[[Node], dict[str, Any]]) -> Importer:
-    """Returns the importer of a function of one tensor, with inputs value, its two parameters and those of the
-    result."""
+    """Returns the importer of a function of one tensor.
+
+    Its inputs are the value, two parameters of the value, and two of the result.
+    """
 
     def importer(node: Node) -> SSAValue:
         value = node.stored(0, _element(node, 0, 1, 2))
@@ -205,10 +209,10 @@ def _global_average_pool(node: Node) -> SSAValue:
 
 
 def _gemm(node: Node) -> SSAValue:
-    """Imports QGemm: `alpha * a * b + c`, with the i32 `c` added to the accumulator; without `y_scale` the result is
-    real.
+    """Imports QGemm: `alpha * a * b + c`, with the i32 `c` added to the accumulator.
 
-    `alpha` is merged into the scale of `a`, so that the product of the scales is rounded as in ONNX Runtime.
+    Without `y_scale` the result is real. `alpha` is merged into the scale of `a`, so that the product of the scales is
+    rounded as in ONNX Runtime.
     """
     channels = 0 if node.attribute("transB", 0) else 1
     node = QParams.of(node, 4, 5, node.shape(3), channels).without_zero_scales(3, 4, bias=6, channels=channels)

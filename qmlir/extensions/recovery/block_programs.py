@@ -51,8 +51,7 @@ def batch_axis(value: SSAValue) -> int | None:
 
 
 def _extracted(section: Section, weights: Sequence[RoundedWeight]) -> tuple[ModuleOp, list[tuple[str, RoundedWeight]]]:
-    """Returns the section as a float function whose arguments include the codes of `weights`, and the weights by
-    argument name."""
+    """Returns the section as a float function with the codes of `weights` as arguments, and the weights by name."""
     start, end = section.start, section.end
     body = Block(arg_types=[TensorType(f32, shape_of(start))])
     made: dict[SSAValue, SSAValue] = {start: body.args[0]}
@@ -187,8 +186,7 @@ class BlockError:
         unrounded: Callable[[Sequence[RoundedWeight]], Sequence[F64]],
         weights: Callable[[RunGroups, Sequence[int]], Sequence[Array] | None] | None = None,
     ) -> "BlockError | None":
-        """Measures against the float program if it is known, and otherwise against the block with the codes
-        `unrounded`.
+        """Measures against the float program if it is known, and otherwise against the block with unrounded codes.
 
         Runs are batched if the block has a batch axis. `weights`, called with the batches and the shape of the output
         in each batch, returns the weight of each output element. Returns `None` if the runs have different shapes.

@@ -62,11 +62,11 @@ def _read(op: Operation) -> set[SSAValue]:
 
 
 def blocks(function: FuncOp, most: int, layers: Callable[[Sequence[Operation]], int]) -> Iterator[Section]:
-    """Yields disjoint sections of at least two and at most `most` layers, in order; `layers` counts the layers of
-    operations.
+    """Yields disjoint sections of at least two and at most `most` layers, in order.
 
-    A section with several layers, such as a residual block, forms a block alone; sections of one layer each (a chain)
-    are joined. A section without a layer, such as an activation, is appended to the block before it.
+    `layers` counts the layers among operations. A section with several layers, such as a residual block, forms a block
+    alone; sections of one layer each (a chain) are joined. A section without a layer, such as an activation, is
+    appended to the block before it.
     """
     held: Section | None = None
     count, is_chain = 0, True

@@ -187,8 +187,10 @@ def _pairs(function: FuncOp) -> Iterator[_Pair]:
 
 
 def _pair(first: Operation, sides: _Sides) -> _Pair | None:
-    """Returns the pair that begins with `first`, if its channels stay separate up to the next contraction and have no
-    other reader."""
+    """Returns the pair that begins with `first`, or `None`.
+
+    The channels must stay separate up to the next contraction, and have no other reader.
+    """
     value = first.results[0]
     axis = 1 if isinstance(first, ConvOp) else len(shape_of(value)) - 1
     channels, repeats = shape_of(value)[axis], 1
@@ -236,8 +238,7 @@ def _flattens(op: ReshapeOp, axis: int) -> bool:
 
 
 def _equalize(pairs: Sequence[_Pair]) -> int:
-    """Computes the factors of all pairs, applies them to weights and biases, and returns the number of changed
-    pairs."""
+    """Computes the factors of all pairs, applies them, and returns the number of changed pairs."""
     sides: Mapping[Operation, _Sides | None] = {op: _sides(op) for pair in pairs for op in (pair.first, pair.last)}
     arrays = {op: _array(op, own.place).astype(np.float64) for op, own in sides.items() if own is not None}
     for _ in range(_SWEEPS):

@@ -113,8 +113,7 @@ class SecondMoments:
 
 @dataclass(frozen=True)
 class Aim:
-    """The floats that the codes of a group of channels approximate, `[channels, terms]`, and the weighting of their
-    errors."""
+    """The target of the codes of a group of channels, `[channels, terms]`, and the weighting of their errors."""
 
     wanted: npt.NDArray[np.float64]
     moments: Array

@@ -49,8 +49,10 @@ class FloatData:
         self._at: Operation | None = None
 
     def of(self, origins: tuple[Origin, ...]) -> Sequence[Array] | None:
-        """Returns the input of the contraction with these `origins` in each run; `None` if there is none or it was
-        passed."""
+        """Returns the input of the contraction with these `origins` in each run.
+
+        Returns `None` if there is none or it was passed.
+        """
         wanted = self._products.get(origins)
         return None if wanted is None else self._before(wanted, self._rows[wanted].data)
 

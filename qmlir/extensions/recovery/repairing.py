@@ -197,8 +197,10 @@ def noise_ratios(before: Mapping[str, float], after: Mapping[str, float]) -> tup
 
 
 def _together(ratios: Sequence[float]) -> float:
-    """Returns the decibels of the mean noise of outputs with the decibels `ratios`; if all are equal, exactly that
-    value."""
+    """Returns the decibels of the mean noise of outputs with the decibels `ratios`.
+
+    If all are equal, the result is exactly that value.
+    """
     if len(set(ratios)) <= 1:
         return next(iter(ratios), -math.inf)
     return sqnr(1.0, sum(math.inf if each < _LOST else 10 ** (-each / 10) for each in ratios) / len(ratios))

@@ -107,8 +107,7 @@ def _in_f32(steps: Array) -> Array:
 
 
 def rounded_weights(function: FuncOp) -> Iterator[RoundedWeight]:
-    """Yields the weights of `function` whose codes may be chosen: constants of one quantized type, read by
-    contractions."""
+    """Yields the weights whose codes may be chosen: constants of one quantized type, read by contractions."""
     for op in function.walk():
         if not isinstance(op, ConstantOp) or TRAINABLE not in op.attributes or constant_array(op.result) is None:
             continue
@@ -122,8 +121,10 @@ def rounded_weights(function: FuncOp) -> Iterator[RoundedWeight]:
 
 
 def _readers(value: SSAValue) -> Iterator[tuple[Operation, ContractionRows | None]]:
-    """Yields the readers of a quantized constant, directly or dequantized, with their layout if they read it as
-    weights."""
+    """Yields the readers of a quantized constant, directly or dequantized, with the layout of weights.
+
+    The layout is `None` for a reader that does not use the constant as weights.
+    """
     for use in reversed(list(value.uses)):  # in the order of the program
         if isinstance(use.operation, DequantizeCastOp):
             yield from _readers(use.operation.result)
@@ -166,8 +167,7 @@ _TRANSFORMED = 8
 
 
 def sums_of_terms(op: Operation, steps: int) -> Array:
-    """Returns the index of the sum that each weight of a row of `op` belongs to, `[terms]`, if `steps` steps are
-    added."""
+    """Returns the index of the sum of each term in a row of the weights, `[terms]`, if `steps` steps are added."""
     if not isinstance(op, ops.ConvOp):
         assert isinstance(op, ops.FullyConnectedOp | ops.MatMulOp)
         is_rows = isinstance(op, ops.FullyConnectedOp) or op.is_rhs_transposed

@@ -1,5 +1,4 @@
-"""Weight rounding that minimizes the error of a layer's outputs: GPTQ, AdaRound, and weights for 16-bit
-accumulators."""
+"""Weight rounding that minimizes the error of a layer's outputs: GPTQ, AdaRound, weights for 16-bit accumulators."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -75,8 +74,10 @@ class DampedFactors:
         return self.upper / np.diagonal(self.upper)
 
     def solved(self, rows: Array) -> F64:
-        """Solves `X H = rows` for `X`, with `H` the damped moments; both are `[channels, terms]` in the order of the
-        moments."""
+        """Solves `X H = rows` for `X`, with `H` the damped moments.
+
+        Both are `[channels, terms]` in the order of the moments.
+        """
         wanted, upper = rows.T[self.order].astype(np.float64), self.upper
         blocks = _blocks(len(upper), _SOLVED)
         between, found = np.empty_like(wanted), np.empty_like(wanted)
@@ -115,8 +116,7 @@ class CodeGrid:
         return self.low[:, term], self.high[:, term]
 
     def rounded(self, numbers: Array, codes: Array, term: int) -> F64:
-        """Returns the code of `term` nearest to `numbers` (in steps, one per channel), given the `codes` of the other
-        terms."""
+        """Returns the code of `term` nearest to `numbers` (in steps, one per channel), given the other `codes`."""
         return np.asarray(signs(numbers)) if self.is_signed else np.clip(np.rint(numbers), *self.limits(codes, term))
 
     def scaled(self, share: float) -> Self:
@@ -124,8 +124,7 @@ class CodeGrid:
         return replace(self, steps=self.steps * share)
 
     def permuted(self, order: Array) -> Self:
-        """Returns this grid with its terms permuted by `order`, stored so that the channels of a term are
-        contiguous."""
+        """Returns this grid with its terms permuted by `order`, and the channels of a term contiguous."""
         steps, low, high = (each.T[order].T for each in (self.steps, self.low, self.high))
         return replace(self, steps=steps, low=low, high=high)
 

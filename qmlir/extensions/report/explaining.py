@@ -1,5 +1,4 @@
-"""Explanations of nodes, for a quantized model or its folder, which contain everything needed to repeat the
-decisions."""
+"""Explanations of nodes, for a quantized model or its folder, which hold everything needed to repeat the decisions."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike

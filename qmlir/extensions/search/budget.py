@@ -198,8 +198,7 @@ class Prediction:
 
     @property
     def reach(self) -> int:
-        """How far apart two nearby layers with weights may be, so that the solver keeps at most `STATES` choices
-        apart."""
+        """The largest distance of nearby layers with weights, so that the solver keeps at most `STATES` choices."""
         ways = max((1 + len(self._widths(name)) for name in self.weighted), default=1)
         return int(math.log(STATES, ways) + 1e-9) if ways > 1 else 0
 
@@ -299,12 +298,12 @@ def allot(
     latency: Latency | None = None,
     losses: Divergences | None = None,
 ) -> Allotment:
-    """Returns the widths with the least predicted loss within `budget`, from gradients on `batches` of the logits
-    `output`.
+    """Returns the widths with the least predicted loss within `budget`.
 
-    Times are measured by `latency`, or estimated if that is `None`. `losses` computes the losses of choices of widths,
-    instead of a pass here. A width that costs the same as the layer's present width is no candidate, as no budget could
-    exclude it. Raises `DiagnosticError` if no choice meets the budget or an operation has no gradient.
+    The loss is predicted from gradients on `batches` of the logits `output`. Times are measured by `latency`, or
+    estimated if that is `None`. `losses` computes the losses of choices of widths, instead of a pass here. A width that
+    costs the same as the layer's present width is no candidate, as no budget could exclude it. Raises `DiagnosticError`
+    if no choice meets the budget or an operation has no gradient.
     """
     tried = [
         (name, width)
@@ -367,8 +366,10 @@ def allot(
 
 
 def _pairs(known: Prediction, ways: Mapping[str, Sequence[Width | None]]) -> dict[tuple[int, int], F64]:
-    """Returns the joint losses of each pair of nearby layers, by their indices in `ways`: one element per pair of
-    widths."""
+    """Returns the joint losses of each pair of nearby layers, by their indices in `ways`.
+
+    Each has one element per pair of widths.
+    """
     places = {name: place for place, name in enumerate(ways)}
     return {
         (places[first], places[second]): np.asarray(

@@ -43,7 +43,9 @@ class Latency:
 
 
 def _named(node: str, names: Iterable[str]) -> str:
-    """Returns the longest of `names` that a node, or a part of it such as `fc1/bias_add`, belongs to; empty if none
-    does."""
+    """Returns the longest of `names` that a node, or a part of it such as `fc1/bias_add`, belongs to.
+
+    Returns an empty string if none does.
+    """
     fitting: Sequence[str] = [name for name in names if node == name or node.startswith(f"{name}/")]
     return max(fitting, key=len, default="")

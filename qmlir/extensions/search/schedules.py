@@ -69,10 +69,9 @@ def _is_known(op: ContractionOp) -> bool:
 
 
 def kernel_identity(op: ContractionOp, isa: str, threads: int) -> str:
-    """Returns a line that is equal for contractions with the same best schedule, for an instruction set and thread
-    count.
+    """Returns a line that is equal for contractions with the same best schedule.
 
-    `op` must not be packed yet.
+    It includes the instruction set and the number of threads. `op` must not be packed yet.
     """
     properties = [f"{name}={_text(value)}" for name, value in sorted(op.properties.items()) if name not in _NUMBERS]
     epilogue = [
@@ -221,8 +220,10 @@ _MOST_HEIGHTS = 3
 
 
 def _rows(positions: int, most: int) -> Iterator[int]:
-    """Yields row counts of tiles from `most` down: those without a remainder, and those that make tiles of similar
-    size."""
+    """Yields row counts of tiles from `most` down.
+
+    These are the ones without a remainder, and those that make tiles of similar size.
+    """
     if positions <= most:
         yield max(positions, 1)
         return

@@ -57,8 +57,10 @@ _SUM = 1e-4
 
 
 def rounded(decisions: Decisions) -> dict[Place, UniformQuantizedType]:
-    """Returns the places that are rounded, with their types; an op that moves or clamps values of the same type rounds
-    nothing."""
+    """Returns the places that are rounded, with their types.
+
+    An operation that moves or clamps values of the same type rounds nothing.
+    """
     found: dict[Place, UniformQuantizedType] = {**decisions.constants, **decisions.operands}
     for value, type_ in decisions.values.items():
         if not _is_on_grid(value, type_, decisions):
@@ -107,13 +109,12 @@ class Changes:
 
 
 def divergences(module: ModuleOp, output: str, batches: Iterable[Batch], wanted: Sequence[Rounded]) -> F64:
-    """Returns the matrix `G` of `1/2 E[c_i c_j]` for the changes `c` that `wanted` causes in the logits `output`, in
-    nats.
+    """Returns the matrix `G` of `1/2 E[c_i c_j]` for the changes `c` of the logits `output`, in nats.
 
-    `G_ii` is the divergence of the i-th choice. If a choice rounds both the places that the i-th and those that the
-    j-th choice round in addition to choice 0, its divergence is that of `c_i + c_j - c_0`. `module` must be profiled,
-    and the places belong to it. Raises `DiagnosticError` if an operation has no gradient, or the output holds no
-    logits.
+    `c_i` is caused by the i-th of `wanted`, and `G_ii` is its divergence. If a choice rounds both the places that the
+    i-th and those that the j-th choice round in addition to choice 0, its divergence is that of `c_i + c_j - c_0`.
+    `module` must be profiled, and the places belong to it. Raises `DiagnosticError` if an operation has no gradient, or
+    the output holds no logits.
     """
     changes = Changes(module, output, wanted)
     rows = ((changes.of(batch, place), batch.samples) for place, batch in enumerate(batches))

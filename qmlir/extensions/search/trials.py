@@ -187,8 +187,10 @@ class _Graded:
 
 
 def _begin_grading(graded: _Graded) -> Begun:
-    """Returns a function that answers a batch and its index with the change each choice causes in the logits, as
-    f64."""
+    """Returns a function that answers a batch and its index with the changes in the logits, as f64.
+
+    There is one change for each choice of widths.
+    """
     layered = graded.subject.layered
     changes = Changes(layered.decided, graded.subject.output, rounded_by(layered, graded.choices))
 

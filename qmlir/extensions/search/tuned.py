@@ -82,8 +82,7 @@ def write_store(path: Path, kernels: Mapping[str, TunedKernel]) -> None:
 
 
 def tuned_for(isa: str, threads: int, on_trouble: OnTrouble) -> Tuned:
-    """Implements the service `tuned_schedules`: the stored results, or `UNTUNED` if no schedule is faster than the
-    built-in."""
+    """Implements the service `tuned_schedules`: the stored results, or `UNTUNED` if no schedule is faster."""
     try:
         path = store_path(isa, threads)
     except DiagnosticError:  # the cache reports the missing folder

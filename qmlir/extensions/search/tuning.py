@@ -95,11 +95,11 @@ def scheduled_variants(module: ModuleOp) -> dict[int, ScheduleAttr]:
 
 
 def alone(op: ContractionOp, schedules: Sequence[ScheduleAttr | None]) -> ModuleOp:
-    """Returns an integer-level module that computes `op` on tensors, once with each schedule; `None` is the built-in
-    one.
+    """Returns an integer-level module that computes `op` on tensors, once with each schedule.
 
-    Constants are copied, other operands become inputs. The data operand is the sum of two inputs, so that it lies in
-    the arena, as in a model. Each copy has a separate origin (`schedule_number`), and its result is an output.
+    `None` is the built-in schedule. Constants are copied, other operands become inputs. The data operand is the sum of
+    two inputs, so that it lies in the arena, as in a model. Each copy has a separate origin (`schedule_number`), and
+    its result is an output.
     """
     values = list(_outer_values(op))
     given = [value for value in values if not isinstance(value.owner, _TAKEN_ALONG)]

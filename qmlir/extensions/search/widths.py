@@ -62,8 +62,10 @@ class Layer:
     """Number of elements of its constant weights."""
 
     def may_be(self, width: Width) -> bool:
-        """Returns true if `width` would change the layer: 4 bits for wider weights, 16 for narrower values or
-        weights."""
+        """Returns true if `width` would change the layer.
+
+        4 bits change wider weights, 16 bits change narrower values or weights.
+        """
         if width is Width.FLOAT:
             return True
         bits = [choice.storage.bits for slot, choice in self.choices if slot in _SLOTS[width]]

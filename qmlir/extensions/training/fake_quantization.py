@@ -154,8 +154,10 @@ def is_bias(value: SSAValue) -> bool:
 
 
 def sums_beside(value: SSAValue) -> SSAValue | None:
-    """Returns the first accumulator that `value` is added to, if all users do that and its scale is not otherwise
-    fixed."""
+    """Returns the first accumulator that `value` is added to; `None` if `value` is not a bias.
+
+    All users must add it, and its scale must not be fixed otherwise.
+    """
     found = [sums_of(use) for use in value.uses]
     return None if None in found or not _is_cast(value) else next(iter(found), None)
 
@@ -246,8 +248,10 @@ def centred_limits(element: UniformQuantizedType) -> tuple[Array, Array]:
 
 
 def beside(numbers: Term, element: UniformQuantizedType, rank: int) -> Term:
-    """Reshapes the parameters of an element type (one, or one per index of an axis or block) to broadcast to `rank`
-    axes."""
+    """Reshapes parameters of an element type to broadcast to `rank` axes.
+
+    They are a single one, or one per index of an axis or block.
+    """
     match element.granularity:
         case Granularity.TENSOR:
             return numbers
@@ -363,8 +367,10 @@ class _Sums:
 
 @dataclass
 class Simulation:
-    """Rewrites operations on quantized values, in order; `scales` holds the scales of values that are no
-    accumulators."""
+    """Rewrites operations on quantized values, in order.
+
+    `scales` holds the scales of values that are no accumulators.
+    """
 
     scales: Scales
     found: dict[SSAValue, Simulated] = field(default_factory=dict[SSAValue, Simulated])
@@ -507,8 +513,10 @@ class Simulation:
             self._keep(old, Term(at, new), first.scale)
 
     def _by_scales(self, at: Site, op: NnOp) -> None:
-        """Simulates a sum, difference or extremum of two operands: on integers if both have the same scale at run
-        time."""
+        """Simulates a sum, difference or extremum of two operands.
+
+        It is computed on integers if both have the same scale at run time.
+        """
         known = [self.found[value] for value in op.operands]
         self._through_reals(at, op, f32)
         if any(each.element.granularity is not Granularity.TENSOR for each in known):
@@ -619,8 +627,10 @@ class Simulation:
         self._keep(op.results[0], _saturated(rounded(total / self._own_scale(at, op.results[0])), element))
 
     def _of_channels(self, op: ContractionOp, numbers: Term, rank: int) -> Term:
-        """Reshapes elements that differ only by output channel, in the layout of weights or bias, to broadcast to the
-        result."""
+        """Reshapes elements that differ only by output channel to broadcast to the result.
+
+        They have the layout of weights or of a bias.
+        """
         at, shape = numbers.at, shape_of(numbers.value)
         if isinstance(op, MatMulOp):
             turned = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]

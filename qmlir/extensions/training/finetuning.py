@@ -492,8 +492,10 @@ class _Loop:
             state.best, state.best_parameters = len(state.epochs), parameters
 
     def _mixed(self, chosen: Sequence[int], random: np.random.Generator) -> dict[str, Array]:
-        """Returns samples, a fraction of which is mixed with another one, by a uniform weight (Zhang et al., mixup,
-        2018)."""
+        """Returns samples, a fraction of which is mixed with another one by a uniform weight.
+
+        Zhang et al., mixup: Beyond Empirical Risk Minimization, 2018.
+        """
         others = [int(each) for each in random.choice(self.training, len(chosen))]
         shares = np.where(random.random(len(chosen)) < (self.options.mixup or 0), random.random(len(chosen)), 1.0)
         return self.rows.mixed(chosen, others, shares)

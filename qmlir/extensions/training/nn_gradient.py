@@ -1,5 +1,4 @@
-"""`nn-gradient`: splits a function into one that also returns the values its gradient reads, and the gradient
-function."""
+"""`nn-gradient`: splits a function into `@forward`, which also returns values for its gradient, and `@backward`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,8 +59,7 @@ def _targets(function: FuncOp, results: Sequence[SSAValue], loss: str) -> list[i
 
 @dataclass(frozen=True)
 class NnGradient(ModulePass):
-    """Split `@main` into `@forward`, which also returns the values that the gradient reads, and `@backward`, the
-    gradient.
+    """Split `@main` into `@forward`, which also returns values that the gradient reads, and `@backward`, the gradient.
 
     `@forward` computes the results of `@main`, and also returns the values that `@backward` reads as `kept0`, `kept1`,
     …. `@backward` takes the inputs and results of `@forward` that it reads, by name, then the gradient of each result,

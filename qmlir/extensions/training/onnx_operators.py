@@ -13,8 +13,7 @@ from qmlir.onnx.operators.expansion import filled
 
 
 def _gradient(node: Node) -> Sequence[SSAValue]:
-    """Imports `Gradient`: the gradients of the sum of tensor `y` with respect to tensors `xs`, at their values in the
-    graph."""
+    """Imports `Gradient`: the gradients of the sum of tensor `y` with respect to tensors `xs` of the graph."""
     names: list[str] = node.attribute("xs") or []
     target = node.tensors.get(node.attribute("y"))
     if target is None:

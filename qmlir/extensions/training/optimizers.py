@@ -84,8 +84,10 @@ class Optimizer:
 
 
 def cosine_share(done: float, warmup: float = 0.0) -> float:
-    """Returns the fraction of the learning rate after a fraction `done` of the steps: linear warm-up, then cosine
-    decay."""
+    """Returns the fraction of the learning rate after a fraction `done` of the steps.
+
+    It is a linear warm-up, then a cosine decay.
+    """
     if done < warmup:
         return done / warmup
     return float(0.5 + 0.5 * np.cos(np.pi * (done - warmup) / (1 - warmup)))

@@ -155,8 +155,10 @@ def check_method(scales: str) -> None:
 
 
 def scale_groups(function: FuncOp) -> Mapping[SSAValue, Sequence[SSAValue]]:
-    """Returns the groups of values of `function` that share a scale, by a representative; accumulators and biases are
-    in none."""
+    """Returns the groups of values of `function` that share a scale, by a representative.
+
+    Accumulators and biases are in none.
+    """
     groups, alike = Groups(), dict[tuple[object, ...], SSAValue]()
     own: dict[SSAValue, None] = {}
     for op in function.walk():

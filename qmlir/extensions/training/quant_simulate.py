@@ -134,8 +134,10 @@ class QuantSimulate(ModulePass):
         count("values", len(simulation.found))
 
     def _scales(self, function: FuncOp, arguments: _Arguments) -> dict[SSAValue, SSAValue]:
-        """Returns the scale of every value that has one of its own, an argument or a constant; turns constants into
-        arguments."""
+        """Returns the scale of every value that has one of its own, an argument or a constant.
+
+        Turns constants into arguments.
+        """
         first = function.body.block.first_op
         assert first is not None
         scales: dict[SSAValue, SSAValue] = {}

@@ -164,13 +164,11 @@ def gradient_name(name: str) -> str:
 def differentiated(
     function: FuncOp, variables: Sequence[BlockArgument], targets: Sequence[int], *, are_ones: bool, recomputes: bool
 ) -> tuple[FuncOp, int]:
-    """Returns the function that computes the gradients with respect to `variables`, and the number of values kept for
-    it.
+    """Returns the function that computes the gradients, and the number of values kept for it.
 
-    `targets` are the results whose gradients are given, by arguments, or with `are_ones` all 1. `function`, which must
-    have
-    one block, gets the kept values as further results; with `recomputes`, cheap values are recomputed instead. Raises
-    `DiagnosticError` for an operation without a rule.
+    The gradients are those with respect to `variables`. `targets` are the results whose gradients are given, by
+    arguments, or with `are_ones` all 1. `function`, which must have one block, gets the kept values as further results;
+    with `recomputes`, cheap values are recomputed instead. Raises `DiagnosticError` for an operation without a rule.
     """
     last = function.get_return_op()
     assert last is not None

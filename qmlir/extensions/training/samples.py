@@ -61,8 +61,10 @@ class TrainingSamples:
         ]
 
     def mixed(self, places: Sequence[int], others: Sequence[int], shares: Array) -> dict[str, Array]:
-        """Returns `share * x + (1 - share) * y` for the runs `x` at `places` and `y` at `others`, with one share for
-        each."""
+        """Returns `share * x + (1 - share) * y` for the runs `x` at `places` and `y` at `others`.
+
+        There is one share for each pair of runs.
+        """
         found = self.batch(places)
         for (name, array), axis in zip(self.batch(others).items(), self._axes, strict=True):
             mine = found[name]

@@ -172,8 +172,10 @@ its scale is best; a code -1 instead of -2 takes up to twice the scale."""
 
 
 def _squared_errors(weight: LearnedWeight, parameters: Mapping[str, Array]) -> Array:
-    """Returns the squared errors of rounding a weight, summed over the elements of each scale, in the shape of its
-    scales."""
+    """Returns the squared errors of rounding a weight, in the shape of its scales.
+
+    Each is summed over the elements that have this scale.
+    """
     codes, steps = weight.codes(parameters)
     errors = np.square((codes * steps - parameters[weight.name]).astype(np.float64))
     lone = tuple(axis for axis in range(errors.ndim) if steps.ndim == 0 or steps.shape[axis] == 1)

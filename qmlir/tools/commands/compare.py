@@ -77,8 +77,10 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 
 def _candidate(arguments: argparse.Namespace, session: Session) -> Side | None:
-    """Returns the candidate, cut like the reference if it is an ONNX model; a model quantized from a cut one is not
-    cut."""
+    """Returns the candidate, cut like the reference if it is an ONNX model.
+
+    A model quantized from a cut one is not cut.
+    """
     given: str | None = arguments.candidate
     if given is None or (given != "-" and Path(given).suffix not in ONNX_SUFFIXES):
         return given

@@ -59,8 +59,9 @@ def laid_out(name: str) -> dict[str, str]:
 
 
 def write_package(name: str, folder: Path) -> list[str]:
-    """Writes the package of a new dialect into `folder`, which must be empty or missing; returns the paths of its
-    files.
+    """Writes the package of a new dialect into `folder`, which must be empty or missing.
+
+    Returns the paths of its files.
 
     Raises `DiagnosticError` before anything is written.
     """

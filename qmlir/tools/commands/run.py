@@ -83,8 +83,10 @@ def _array_for(name: str, file: str, found: Mapping[str, Array]) -> Array:
 
 
 def _as_arrays(outputs: Mapping[str, Any]) -> Iterator[tuple[str, Array]]:
-    """Yields one array for each name: the elements of a sequence by index, text as NumPy strings rather than
-    objects."""
+    """Yields one array for each name.
+
+    The elements of a sequence are named by index; text becomes NumPy strings rather than objects.
+    """
     for name, value in outputs.items():
         if isinstance(value, list):
             yield from _as_arrays({f"{name}[{place}]": each for place, each in enumerate(cast(list[Any], value))})

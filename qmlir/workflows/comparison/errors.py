@@ -213,8 +213,7 @@ def _is_fill(values: F64) -> Array:
 
 
 def thinned(array: Array) -> Array:
-    """Returns `array`, or of a large one rows along the last axis, with a stride that samples all positions of the
-    other axes."""
+    """Returns `array`, or rows of a large one, with a stride that samples all positions of the leading axes."""
     if array.size <= MOST_ELEMENTS:
         return array
     columns = array.shape[-1]
@@ -277,8 +276,10 @@ def ratios_of(references: Sequence[Array], founds: Sequence[Array]) -> tuple[Rat
 
 
 def are_events(arrays: Sequence[Array]) -> bool:
-    """Returns true for probabilities that do not add up to 1: each element is a separate event, such as speech over
-    time."""
+    """Returns true for probabilities that do not add up to 1, such as those of speech over time.
+
+    Each element is then a separate event.
+    """
     return all(each.size > 0 and each.min() >= 0 and each.max() <= 1 for each in arrays) and math.isinf(_margin(arrays))
 
 

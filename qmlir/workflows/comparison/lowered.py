@@ -35,8 +35,10 @@ STAGES: Mapping[str, tuple[str, ...]] = {
 
 
 def _channels_first(array: Array, shape: Sequence[int], *, may_move: bool) -> Array | None:
-    """Returns `array` in the layout of `shape`, [N, C, …]; `None` if it has another shape or the layout is
-    ambiguous."""
+    """Returns `array` in the layout of `shape`, [N, C, …].
+
+    Returns `None` if it has another shape or the layout is ambiguous.
+    """
     if not may_move or len(shape) < 3:
         return array if array.shape == tuple(shape) else None
     last = (shape[0], *shape[2:], shape[1])

@@ -194,8 +194,7 @@ class CompiledSubject(ModuleSubject):
 
 
 def with_values(module: ModuleOp, function: str = ENTRY) -> tuple[ModuleOp, dict[str, list[tuple[str, Attribute]]]]:
-    """Returns a clone of `module` whose `function` also returns its named values, and their output names and types by
-    key."""
+    """Returns a clone of `module` whose `function` also returns its named values, with their outputs by key."""
     clone = module.clone()
     target = function_of(clone, function)
     keys = module_names(clone, function).values

@@ -153,8 +153,10 @@ def has_rank(of: Typed, rank: int) -> bool:
 
 
 def _shift(output: UniformQuantizedType, inputs: Sequence[UniformQuantizedType]) -> npt.NDArray[np.int64] | None:
-    """Returns the right shift from an accumulator of products of `inputs` to the scale of `output`; `None` if there is
-    none."""
+    """Returns the right shift from an accumulator of products of `inputs` to the scale of `output`.
+
+    Returns `None` if there is none.
+    """
     types = [output, *inputs]
     scales = [each.scales for each in types]
     if any(each.granularity is Granularity.BLOCK for each in types) or len({each.size for each in scales} - {1}) > 1:

@@ -98,12 +98,12 @@ def explain_node(
     shapes: Mapping[str, Sequence[int]] | None = None,
     **settings: Unpack[QuantizeSettings],
 ) -> Explanation:
-    """Explains why `node` of a float `module` is quantized as it is, with `profile` and the `settings` of
-    `qmlir.quantize`.
+    """Explains why `node` of a float `module` is quantized as it is.
 
     `node` is the name of a node, a provenance key (`fc1/matmul`), or the name of a tensor, an input or a weight.
-    `quantized` is the resulting module if it is known; otherwise the module is quantized now. `shapes` fixes dynamic
-    dimensions of inputs by name, since kernels require static shapes; `isa` and `threads` select the kernels.
+    `profile` and `settings` are those of the quantization by `qmlir.quantize`. `quantized` is the resulting module if
+    it is known; otherwise the module is quantized now. `shapes` fixes dynamic dimensions of inputs by name, since
+    kernels require static shapes; `isa` and `threads` select the kernels.
 
     Raises `DiagnosticError`, with similar names, if the model has no such name, and if a profile or a recipe does not
     fit. If the kernels cannot be determined, the explanation has the reason.

@@ -100,8 +100,10 @@ class Inspection(Readable):
 
     @property
     def integer_share(self) -> float | None:
-        """Fraction of multiply-adds that are computed in integers, in [0, 1]; 1 if there are none, `None` if
-        unknown."""
+        """Fraction of multiply-adds that are computed in integers, in [0, 1].
+
+        It is 1 if there are none, and `None` if they are unknown.
+        """
         if self.multiply_adds is None or self.integer_multiply_adds is None:
             return None
         return share(self.integer_multiply_adds, self.multiply_adds)

@@ -73,8 +73,10 @@ class Deciders:
         return None if user is None else (user, Slot.INPUT)
 
     def has_fixed_range(self, value: SSAValue) -> bool:
-        """Returns true if the operation fixes the range of `value`, as a softmax does, so that no calibrator
-        applies."""
+        """Returns true if the operation fixes the range of `value`, as a softmax does.
+
+        No calibrator applies to such a value.
+        """
         found = self.of(value)
         return found is not None and _is_fixed(*found)
 

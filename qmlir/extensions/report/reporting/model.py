@@ -263,8 +263,10 @@ class Report(Readable):
 
 
 def opening(nodes: Sequence[ReportNode]) -> tuple[int | None, str]:
-    """Returns the node on which the page opens, and why: the first bad one in order, else that with the largest
-    error."""
+    """Returns the node on which the page opens, and why.
+
+    It is the first bad one in order, or else the one with the largest error.
+    """
     compared = [(node.error.sqnr_db, node) for node in nodes if node.error is not None]
     known = [(ratio, node) for ratio, node in compared if ratio is not None]
     bad = next((node for ratio, node in known if ratio < BAD), None)

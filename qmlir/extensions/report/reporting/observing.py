@@ -108,8 +108,10 @@ class ObservedPair:
             self.quantized_side.channels = Channels(self.channel_axis)
 
     def add(self, reference: Sequence[Array], found: Sequence[Array]) -> None:
-        """Adds one run, with an array for each step of an unrolled layer; if the numbers differ, the last ones
-        correspond."""
+        """Adds one run, with an array for each step of an unrolled layer.
+
+        If the numbers differ, the last ones correspond.
+        """
         steps = min(len(reference), len(found))
         for one, other in zip(reference[-steps:] if steps else (), found[-steps:] if steps else (), strict=True):
             if one.shape == other.shape:
