@@ -16,9 +16,8 @@ from qmlir.arithmetic.schemes import signs
 #
 # A contraction computes `W x` for rows `x` of its input. With `H` the mean of `x x^T`, the squared error of the
 # products for quantized weights ("codes") `C` with scales ("steps") `S` is `sum((C S - W) H (C S - W)^T)`. Rounding
-# each
-# weight to the nearest code minimizes the error of the weights, not this one. Weights are `[channels, terms]` here,
-# second moments `[terms, terms]`.
+# each weight to the nearest code minimizes the error of the weights, not this one. Weights are `[channels, terms]`
+# here, second moments `[terms, terms]`.
 
 F64 = npt.NDArray[np.float64]
 
@@ -27,9 +26,9 @@ DAMPING = 0.01
 
 FLOATS_SHARE = 0.25
 """The weight of the GPTAQ term, as in the authors' code. The whole term shrinks weights layer after layer if the data
-is
-noisy: a ResNet-8 with 4-bit weights has 25.3 dB without the term, 25.9 dB with a quarter of it and 25.2 dB with all of
-it; with 4-bit activations, 13.8, 13.8 and 12.5 dB. The digits CNN has 19.2, 21.4 and 22.1 dB; 12.2, 12.4 and 12.5 dB.
+is noisy: a ResNet-8 with 4-bit weights has 25.3 dB without the term, 25.9 dB with a quarter of it and 25.2 dB with all
+of it; with 4-bit activations, 13.8, 13.8 and 12.5 dB. The digits CNN has 19.2, 21.4 and 22.1 dB; 12.2, 12.4 and 12.5
+dB.
 """
 
 SWEEPS = 4
@@ -146,8 +145,7 @@ def settled(
     """Quantizes weights by GPTQ and coordinate descent, or to the nearest codes if these have a smaller error.
 
     Returns the codes, their error, and the error of the nearest codes. If `moments` is diagonal (`[terms]`), no term
-    can
-    compensate for another, so the nearest codes are optimal. `factors` are the factors of `moments`, if already
+    can compensate for another, so the nearest codes are optimal. `factors` are the factors of `moments`, if already
     computed.
     """
     nearest = grid.nearest(weights)
@@ -165,11 +163,9 @@ def gptq(weights: Array, grid: CodeGrid, moments: Array, *, factors: DampedFacto
 
     Frantar et al., GPTQ, ICLR 2023, algorithm 1, without its inverse. With `H = R R^T`, `R` upper triangular, the error
     of the products is the sum over the terms `q` of `(R_qq (e_q + sum_(j<q) e_j R_jq / R_qq))^2`, where `e` is `W`
-    minus
-    the dequantized codes. So each term is rounded at `w_q + sum_(j<q) e_j R_jq / R_qq`, which yields the codes of the
-    original algorithm (Chee et al., QuIP, 2023, theorem 6). Terms with large second moments are rounded first. A term
-    that
-    is 0 in all samples takes its nearest code. `factors` are the factors of `moments`, if already computed.
+    minus the dequantized codes. So each term is rounded at `w_q + sum_(j<q) e_j R_jq / R_qq`, which yields the codes of
+    the original algorithm (Chee et al., QuIP, 2023, theorem 6). Terms with large second moments are rounded first. A
+    term that is 0 in all samples takes its nearest code. `factors` are the factors of `moments`, if already computed.
     """
     if factors is None:
         factors = DampedFactors.of(moments)
@@ -196,8 +192,7 @@ def compensated(
     Codes near `W*` also compensate for the error of earlier layers (Li et al., GPTAQ, 2025: the term in `x - x~`):
     `E |W~ x~ - W x|^2` is `(W~ - W*) H (W~ - W*)^T` plus a constant, with `H` the mean of `x~ x~^T`, `C` that of
     `x x~^T`, and `W* = W C H^-1 = W + W (C - H) H^-1`. The inverse is damped, so that directions with little data
-    change
-    little. `share` scales the last term. `factors` are the factors of `moments`, if already computed.
+    change little. `share` scales the last term. `factors` are the factors of `moments`, if already computed.
     """
     if cross is moments or np.array_equal(cross, moments):
         return weights.astype(np.float64)
@@ -210,8 +205,7 @@ def descend(weights: Array, codes: Array, grid: CodeGrid, moments: Array, *, swe
     """Improves `codes` by coordinate descent: each of `sweeps` passes sets every code to its optimum given the others.
 
     No step increases the squared error of the products (Behdin et al., QuantEase, 2023). The unrounded optimum of a
-    code
-    given the others is `w_q - ((C S - W) H)_q / H_qq`, without the contribution of the term itself.
+    code given the others is `w_q - ((C S - W) H)_q / H_qq`, without the contribution of the term itself.
     """
     terms, moments = weights.shape[1], moments.astype(np.float64)
     # All channels of a term are contiguous here: `[terms, channels]`.
@@ -251,10 +245,8 @@ def scale_shares(
     """Returns, for each group of weights, the factor of its steps that minimizes the error of the products: `[groups]`.
 
     `groups` holds the group number of each weight, `[channels, terms]`. The candidates use the nearest codes, or those
-    of
-    GPTQ if `factors` of the moments are given. All groups of a channel try the same factor at once; each is evaluated
-    by
-    its own part of the error.
+    of GPTQ if `factors` of the moments are given. All groups of a channel try the same factor at once; each is
+    evaluated by its own part of the error.
     """
     count = int(groups.max()) + 1
     best = np.full(count, np.inf)
@@ -271,8 +263,8 @@ def scale_shares(
 
 # AdaRound: learns for each weight whether to round up or down from the error of the layer's output.
 #
-# A layer computes `f(W x + b)` with a piecewise linear activation `f`. Its weights become the codes
-# `floor(W / S) + h` with `h = clip(1.2 sigmoid(v) - 0.1, 0, 1)` for one variable `v` each; gradient descent minimizes
+# A layer computes `f(W x + b)` with a piecewise linear activation `f`. Its weights become the codes `floor(W / S) + h`
+# with `h = clip(1.2 sigmoid(v) - 0.1, 0, 1)` for one variable `v` each; gradient descent minimizes
 #
 #     E |f(W~ x~ + b~) - f(W x + b)|^2 + lambda sum(1 - |2 h - 1|^beta)
 #
@@ -498,10 +490,9 @@ def best_of(codes: tuple[F64, ...], grid: CodeGrid, objective: Objective) -> F64
 
 # Weights whose partial sums fit 16 bits, so that instructions with saturating sums are exact.
 #
-# An instruction that multiplies bytes and adds adjacent products in 16 bits (`vpmaddubsw`) is exact for every input
-# of 0
-# to 255 if the positive weights of each sum add up to at most 128, and the negative ones to at least -128: 255 * 128 is
-# 32640. The array `sums` says which terms share a sum; `rounded_weights` derives it from the loop order.
+# An instruction that multiplies bytes and adds adjacent products in 16 bits (`vpmaddubsw`) is exact for every input of
+# 0 to 255 if the positive weights of each sum add up to at most 128, and the negative ones to at least -128: 255 * 128
+# is 32640. The array `sums` says which terms share a sum; `rounded_weights` derives it from the loop order.
 
 
 @dataclass(frozen=True)

@@ -52,10 +52,9 @@ def front(
     """Returns the undominated choices, the cheapest first; empty if the budget is too small.
 
     `budget` holds the limit of each kind of cost, `None` for one that is only traded off against the loss. `pairs`
-    holds
-    joint losses of two items: it maps the indices of an earlier and a later item to an array with a row for each option
-    of
-    the earlier one and a column for each of the later one. Of equal choices, the lexicographically first is kept.
+    holds joint losses of two items: it maps the indices of an earlier and a later item to an array with a row for each
+    option of the earlier one and a column for each of the later one. Of equal choices, the lexicographically first is
+    kept.
     """
     pairs = pairs or {}
     kinds = len(budget)
