@@ -22,8 +22,8 @@ class ApplyPdl(ModulePass):
     """Apply the patterns of PDL files until none matches.
 
     `file` are files, and `named` are patterns of installed packages (`qmlir doctor` lists them). Without both, the
-    patterns are part of the module itself and are removed from it. The functions that patterns can call are in [the
-    reference](pdl.md). `keeps` states what `--verify-each=exec` checks: every bit by default, `rounded` floats, or only
+    patterns are part of the module itself and are removed from it. [The reference](pdl.md) lists the functions that
+    patterns can call. `keeps` states what `--verify-each=exec` checks: every bit by default, `rounded` floats, or only
     the `meaning`. The statistics of the pass count the matches of each pattern.
 
     Before:

@@ -3,8 +3,8 @@
 - `drop` starts from the model quantized with the user's settings, and widens the most sensitive layers one by one to 16
   bits (float if these are unsupported) until the bound holds.
 - `raise` gives the layers 4-bit weights one by one, the least sensitive first, as long as the bound holds.
-- `budget` has a limit of bytes or time instead of a bound: one backward pass predicts the loss of each width of each
-  layer, and the choice within the budget with the least sum is taken (`qmlir.extensions.search.budget`).
+- `budget` has a limit of bytes or time instead of a bound: gradients predict the loss of each width of each layer, and
+  the choice within the budget with the least sum is taken (`qmlir.extensions.search.budget`).
 
 For `drop` and `raise`, the sensitivity of a layer is the SQNR of the output, on calibration samples, if this layer
 alone is narrow. The reference is the model in which no layer is. This order reflects the effect of changing one layer,
