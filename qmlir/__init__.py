@@ -11,15 +11,15 @@ from qmlir.lazy import attached
 
 if TYPE_CHECKING:
     from qmlir.extensions.aot.emit import emit as emit
-    from qmlir.extensions.report.explaining import explain as explain
+    from qmlir.extensions.report.inspection.explaining import explain as explain
     from qmlir.extensions.report.inspection.inspecting import inspect as inspect
     from qmlir.extensions.report.reporting.making import report as report
-    from qmlir.extensions.report.reporting.notebook import load_ipython_extension as load_ipython_extension
-    from qmlir.extensions.report.reporting.notebook import unload_ipython_extension as unload_ipython_extension
+    from qmlir.extensions.report.reporting.render import load_ipython_extension as load_ipython_extension
+    from qmlir.extensions.report.reporting.render import unload_ipython_extension as unload_ipython_extension
     from qmlir.extensions.search.searching import search as search
     from qmlir.extensions.search.tuning import tune as tune
-    from qmlir.extensions.training.differentiating import gradient as gradient
     from qmlir.extensions.training.finetuning import finetune as finetune
+    from qmlir.extensions.training.programs import gradient as gradient
     from qmlir.extensions.training.trainable import trainable as trainable
     from qmlir.quantization.profiles.profile import Profile as Profile
     from qmlir.registry import contributed_names as contributed_names
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from qmlir.targets.cpu.compiler import Program as Program
     from qmlir.targets.cpu.runtime.errors import InputError as InputError
     from qmlir.workflows.comparing import compare as compare
-    from qmlir.workflows.compiling import compile as compile
     from qmlir.workflows.exporting import export_onnx as export_onnx
     from qmlir.workflows.loading import load as load
     from qmlir.workflows.partitioning import partition as partition
     from qmlir.workflows.profiling import profile as profile
     from qmlir.workflows.quantizing import quantize as quantize
+    from qmlir.workflows.running import compile as compile
     from qmlir.workflows.running import interpret as interpret
 else:
     __getattr__, __dir__ = attached(__name__)

@@ -25,18 +25,17 @@ import qmlir
 from benchmarks.zoo.made import Feeds, ZooModel
 from benchmarks.zoo.metrics import decibels, score
 from benchmarks.zoo.outputs import ModuleRun, PeerRun, outputs_by
-from qmlir.extensions.bench import openvino
-from qmlir.extensions.bench.openvino import OvOptions, OvSession
+from qmlir.extensions.bench import sessions
 from qmlir.extensions.bench.quantizers import FORMS, modern
 from qmlir.extensions.bench.quantizers import quantize as quantize_by_peer
+from qmlir.extensions.bench.sessions import OvOptions, OvSession
 from qmlir.extensions.report.timing import interleaved
 from qmlir.interpreter.jobs import ShippedModule, Workers
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.reading import read_model
 from qmlir.quantization.report import coverage
 from qmlir.targets.runtimes import onnx_runtime
-from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
-from qmlir.targets.runtimes.packages import TITLES, is_installed
+from qmlir.targets.runtimes.onnx_runtime import TITLES, OrtOptions, OrtSession, is_installed
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.workflows.quantized import Quantized
 from qmlir.workflows.quantizing import quantize
@@ -48,7 +47,7 @@ Run = Callable[[Feeds], Mapping[str, Array]]
 
 OURS, FLOAT = "qmlir", f"{TITLES[onnx_runtime.PACKAGE]} f32"
 STATIC, DYNAMIC = (f"{TITLES[onnx_runtime.PACKAGE]} {form}" for form in ("static", "dynamic"))
-OPENVINO = f"{TITLES[openvino.PACKAGE]} static"
+OPENVINO = f"{TITLES[sessions.PACKAGE]} static"
 PEERS = (STATIC, DYNAMIC, OPENVINO)
 """What runs in int8 beside; OpenVINO what ONNX Runtime quantized, as its own quantizer is a package of its own."""
 
@@ -216,7 +215,7 @@ class _Way:
     def open_peers(self) -> Iterator[tuple[str, Run]]:
         """Sessions of the peers, the float one first; what they cannot do is noted."""
         for name in (FLOAT, *PEERS):
-            package = openvino.PACKAGE if name == OPENVINO else onnx_runtime.PACKAGE
+            package = sessions.PACKAGE if name == OPENVINO else onnx_runtime.PACKAGE
             if not is_installed(package):
                 continue
             try:

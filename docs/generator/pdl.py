@@ -43,7 +43,7 @@ of a value, or a type; `qmlir.extensions.pdl.natives`), `Attribute`, `TypeAttrib
 or `None`; it does not hold of an attribute with another content. An exception is an error at the line of the
 pattern."""
 
-_TITLES = {"graph": "Operations, values and provenance", "quantized_types": "Types"}
+_TITLES = {"graph_functions": "Operations, values and provenance", "type_functions": "Types"}
 
 
 def _functions(role: Role) -> str:

@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.functions.roots import ROOT_BITS, reciprocal_roots
+from qmlir.arithmetic.functions.single import ROOT_BITS, reciprocal_roots
 from qmlir.arithmetic.functions.steps import NUMPY, Steps, Value
 
 DEVIATION_BITS = 31

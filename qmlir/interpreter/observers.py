@@ -18,8 +18,15 @@ from xdsl.ir import Block, Operation, SSAValue
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.histogram import BINS, Histogram
 from qmlir.arithmetic.moments import Moments, run_sums
-from qmlir.arithmetic.observers import kept_of, merged_kept, observer_names
-from qmlir.arithmetic.statistics import BatchRanges, NotANumberError, Statistics, finite_values
+from qmlir.arithmetic.statistics import (
+    BatchRanges,
+    NotANumberError,
+    Statistics,
+    finite_values,
+    kept_of,
+    merged_kept,
+    observer_names,
+)
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.evaluation.components import of_parts

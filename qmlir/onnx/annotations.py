@@ -19,7 +19,7 @@ from qmlir.arithmetic.arrays import integer_limits
 from qmlir.arithmetic.statistics import Summary
 from qmlir.dialects.calib.types import StatsAttr
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit
-from qmlir.onnx.export import metadata
+from qmlir.onnx.export import naming
 from qmlir.quantization.profiles.attributes import attach, set_ranges
 from qmlir.quantization.profiles.keys import has_parameters, keyed_values, tensor_of
 from qmlir.quantization.profiles.statistics import observed
@@ -43,7 +43,7 @@ class _TensorRange:
 
 def _of_metadata(said: Mapping[str, str]) -> _TensorRange | None:
     """Returns the range in the metadata of a value, or `None`. Raises `ValueError` or `VerifyException` if invalid."""
-    low, high, mean, deviation, count = (said.get(key) for key in metadata.STATISTICS.values())
+    low, high, mean, deviation, count = (said.get(key) for key in naming.STATISTICS.values())
     if low is None and high is None:
         return None
     if low is None or high is None:
@@ -93,7 +93,7 @@ def _found(graph: GraphProto) -> Iterator[tuple[str, _TensorRange]]:
             yield annotation.tensor_name, found
     for info in (*graph.input, *graph.value_info, *graph.output):
         try:
-            found = _of_metadata(metadata.entries(info))
+            found = _of_metadata(naming.entries(info))
         except (ValueError, VerifyException) as error:
             _warn(f"ignoring the statistics of '{info.name}': {error}")
             continue

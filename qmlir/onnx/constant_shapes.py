@@ -22,7 +22,6 @@ from qmlir.dialects.nn.movement.ops import slice_indices
 from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.shapes import ops as shapes
-from qmlir.dialects.nn.softmax import ops as softmax
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.text.elements import dense_dtype
@@ -235,7 +234,7 @@ def _dimension(value: SSAValue, place: int) -> Dimension | None:
 def _unchanged(op: Operation, axis: int) -> Dimension | None:
     """Returns the axis of an operand whose size equals that of `axis` of the only result of `op`, or `None`."""
     match op:
-        case elementwise.UnaryOp() | elementwise.CastOp() | softmax.SoftmaxLikeOp():
+        case elementwise.UnaryOp() | elementwise.CastOp() | normalization.SoftmaxLikeOp():
             return op.input, axis
         case normalization.NormOp():
             return op.operands[0], axis

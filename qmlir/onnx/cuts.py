@@ -8,7 +8,7 @@ from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 from qmlir.ir.diagnostics import nearest_name
 from qmlir.onnx.checking import check_text
 from qmlir.onnx.errors import describe_node, model_error
-from qmlir.onnx.export import metadata
+from qmlir.onnx.export import naming
 from qmlir.onnx.inference import declared_infos, inferred_types
 from qmlir.onnx.order import producers_of, used_tensors
 from qmlir.onnx.reading import OnnxModel
@@ -137,5 +137,5 @@ def _model_of(model: OnnxModel, part: _Part, inputs: Sequence[str], outputs: Seq
         opset_import=proto.opset_import,
         functions=proto.functions,
         graph=found,
-        metadata_props=[each for each in proto.metadata_props if not each.key.startswith(metadata.PREFIX)],
+        metadata_props=[each for each in proto.metadata_props if not each.key.startswith(naming.PREFIX)],
     )

@@ -45,7 +45,7 @@ from qmlir.onnx.errors import (
     reason_of,
     verification_error,
 )
-from qmlir.onnx.export import metadata
+from qmlir.onnx.export import naming
 from qmlir.onnx.functions import MAX_CALL_DEPTH, Functions, bound_nodes, definition, without_inputs
 from qmlir.onnx.graph import GraphBuilder, suggest_name
 from qmlir.onnx.inference import inferred_types
@@ -542,11 +542,11 @@ class _ModelImporter:
 def _metadata(model: OnnxModel) -> dict[str, Attribute]:
     """Returns the attributes for the metadata and the producer of the model."""
     given = model.proto.metadata_props
-    entries = [(each.key, each.value) for each in given if not each.key.startswith(metadata.PREFIX)]
+    entries = [(each.key, each.value) for each in given if not each.key.startswith(naming.PREFIX)]
     found: dict[str, Attribute] = {}
     if entries:
         found["nn.metadata"] = ArrayAttr(ArrayAttr(map(StringAttr, entry)) for entry in entries)
-    if model.proto.producer_name and all(each.key != metadata.PRODUCER for each in given):
+    if model.proto.producer_name and all(each.key != naming.PRODUCER for each in given):
         version = f" {model.proto.producer_version}" if model.proto.producer_version else ""
         found["nn.producer"] = StringAttr(f"{model.proto.producer_name}{version}")
     return found

@@ -17,20 +17,16 @@ from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.attention import ops as attention
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.contraction import ops as contraction
-from qmlir.dialects.nn.contraction import ops as einsum
 from qmlir.dialects.nn.dynamic import ops as dynamic
 from qmlir.dialects.nn.elementwise import ops as elementwise
-from qmlir.dialects.nn.expansion import ops as expansion
 from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.logic import ops as logic
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.reduction import ops as reduction
-from qmlir.dialects.nn.selection import ops as selection
 from qmlir.dialects.nn.sequence import ops as sequence
 from qmlir.dialects.nn.shapes import ops as shapes
-from qmlir.dialects.nn.softmax import ops as softmax
 from qmlir.dialects.nn.strings import ops as text
 from qmlir.ir.interfaces import ReadsShapesOnly, Slot
 from qmlir.onnx.export.emission import WINDOWS, Exporter, Outgoing, attribute_names, attributes_of
@@ -122,10 +118,10 @@ _PLAIN: Mapping[str, type[NnOp]] = {
     "BitwiseAnd": logic.BitwiseAndOp, "BitwiseOr": logic.BitwiseOrOp, "BitwiseXor": logic.BitwiseXorOp,
     "BitwiseNot": logic.BitwiseNotOp, "Relu": activations.ReluOp, "Sigmoid": activations.SigmoidOp,
     "HardSwish": activations.HardSwishOp, "Mish": activations.MishOp, "Tanh": activations.TanhOp,
-    "Softplus": activations.SoftplusOp, "Softsign": activations.SoftsignOp, "NonZero": selection.NonZeroOp,
+    "Softplus": activations.SoftplusOp, "Softsign": activations.SoftsignOp, "NonZero": indexing.NonZeroOp,
     "GlobalAveragePool": pooling.GlobalAveragePoolOp, "GlobalMaxPool": pooling.GlobalMaxPoolOp,
     "StringConcat": text.StringConcatOp, "Size": shapes.SizeOp, "Squeeze": movement.SqueezeOp,
-    "Unsqueeze": movement.UnsqueezeOp, "Slice": movement.SliceOp, "Tile": expansion.TileOp,
+    "Unsqueeze": movement.UnsqueezeOp, "Slice": movement.SliceOp, "Tile": shapes.TileOp,
     "DynamicQuantizeLinear": dynamic.DynamicQuantizeOp,
 }  # fmt: skip
 
@@ -145,7 +141,7 @@ MIRRORED: Sequence[Mirrored] = (
     Mirrored("Selu", activations.SeluOp, "alpha gamma"),
     Mirrored("HardSigmoid", activations.HardSigmoidOp, "alpha beta"),
     Mirrored("IsInf", logic.IsInfOp, "detect_negative detect_positive"),
-    Mirrored("Einsum", einsum.EinsumOp, "equation"),
+    Mirrored("Einsum", contraction.EinsumOp, "equation"),
     Mirrored("GlobalLpPool", pooling.GlobalLpPoolOp, "p"),
     Mirrored("InstanceNormalization", normalization.InstanceNormOp, "epsilon"),
     Mirrored("LRN", normalization.LocalResponseNormOp, "size alpha beta bias"),
@@ -161,8 +157,8 @@ MIRRORED: Sequence[Mirrored] = (
     Mirrored("ScatterElements", indexing.ScatterElementsOp, "axis reduction"),
     Mirrored("ScatterND", indexing.ScatterNDOp, "reduction"),
     Mirrored("OneHot", indexing.OneHotOp, "axis", inputs="indices depth values"),
-    Mirrored("Unique", selection.UniqueOp, "axis sorted=sorted_values"),
-    Mirrored("ReverseSequence", selection.ReverseSequenceOp, "batch_axis time_axis"),
+    Mirrored("Unique", indexing.UniqueOp, "axis sorted=sorted_values"),
+    Mirrored("ReverseSequence", indexing.ReverseSequenceOp, "batch_axis time_axis"),
     Mirrored("Shape", shapes.ShapeOp, "start end"),
     Mirrored("StringSplit", text.StringSplitOp, "delimiter maxsplit=max_split"),
     *(Mirrored(op_type, kind, "keepdims=keep_dims noop_with_empty_axes") for op_type, kind in _REDUCTIONS.items()),
@@ -176,10 +172,10 @@ EXPORTED: Sequence[Mirrored] = (
     Mirrored("RotaryEmbedding", attention.RotaryEmbeddingOp, "interleaved rotary_embedding_dim=size", since=23),
     Mirrored("Conv", contraction.ConvOp, WINDOWS),
     Mirrored("ConvTranspose", contraction.ConvTransposeOp, f"{WINDOWS} output_padding"),
-    Mirrored("LogSoftmax", softmax.LogSoftmaxOp, "axis"),
-    Mirrored("Hardmax", softmax.HardmaxOp, "axis"),
-    Mirrored("Expand", expansion.ExpandOp),
-    Mirrored("Trilu", expansion.TriluOp, "upper"),
+    Mirrored("LogSoftmax", normalization.LogSoftmaxOp, "axis"),
+    Mirrored("Hardmax", normalization.HardmaxOp, "axis"),
+    Mirrored("Expand", shapes.ExpandOp),
+    Mirrored("Trilu", shapes.TriluOp, "upper"),
     Mirrored("Transpose", movement.TransposeOp, "perm=permutation"),
     Mirrored("SequenceConstruct", sequence.SequenceConstructOp),
     Mirrored("SequenceInsert", sequence.SequenceInsertOp),

@@ -20,7 +20,7 @@ from qmlir.environment import default_environment
 from qmlir.ir.builtin_types import AnyDense, as_dense, as_integer, tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
 from qmlir.ir.verification import verify
-from qmlir.onnx.export import metadata
+from qmlir.onnx.export import naming
 from qmlir.onnx.export.emission import Settings
 from qmlir.onnx.order import nodes_within, subgraphs
 from qmlir.onnx.reading import OnnxModel, tensor_bytes
@@ -105,13 +105,13 @@ def _tensors(graph: GraphProto) -> Iterator[TensorProto]:
 
 def _pieces(model: ModelProto, directory: Path | None) -> Iterator[bytes]:
     """Yields everything that the digest depends on. Tensors contribute their elements, wherever they are stored."""
-    yield metadata.entries(model)[metadata.MODULE].encode()
+    yield naming.entries(model)[naming.MODULE].encode()
     graph = model.graph
     for each in model.opset_import:
         yield f"{each.domain} {each.version}".encode()
     for infos in (graph.input, graph.output, graph.value_info):
         for info in infos:
-            said = sorted(metadata.entries(info).items())
+            said = sorted(naming.entries(info).items())
             type_ = b"" if infos is graph.value_info else info.type.SerializeToString(deterministic=True)
             if said or type_:
                 yield json.dumps([info.name, said]).encode() + type_
@@ -133,9 +133,9 @@ def _digest(model: ModelProto, directory: Path | None = None) -> str:
 
 def keep(model: ModelProto, text: str, settings: Settings) -> None:
     """Writes the text of its module and the digest into the metadata of a model."""
-    metadata.write(model, {metadata.MODULE: text})
+    naming.write(model, {naming.MODULE: text})
     said = {**asdict(settings), "version": VERSION, "digest": _digest(model)}
-    metadata.write(model, {metadata.EXPORT: json.dumps(said)})
+    naming.write(model, {naming.EXPORT: json.dumps(said)})
 
 
 def restored(model: OnnxModel) -> ModuleOp | None:
@@ -144,19 +144,19 @@ def restored(model: OnnxModel) -> ModuleOp | None:
     Returns `None` for a model that qmlir didn't export and, with a remark, for one that was edited after the export or
     exported by another version.
     """
-    said: Mapping[str, str] = metadata.entries(model.proto)
-    if metadata.EXPORT not in said:
+    said: Mapping[str, str] = naming.entries(model.proto)
+    if naming.EXPORT not in said:
         return None
     try:
-        header = parse_data(said[metadata.EXPORT], f"'{metadata.EXPORT}'")
+        header = parse_data(said[naming.EXPORT], f"'{naming.EXPORT}'")
         if header["version"].integer() != VERSION:
             _remark(f"{model.name} was exported by another version of qmlir; it is imported from its nodes")
             return None
-        if metadata.MODULE not in said or header["digest"].text() != _digest(model.proto, model.directory):
+        if naming.MODULE not in said or header["digest"].text() != _digest(model.proto, model.directory):
             _remark(f"{model.name} was edited after qmlir exported it; it is imported from its nodes")
             return None
-        context, name = default_environment().new_context(), f"{model.name}:{metadata.MODULE}"
-        module = parse_module(context, said[metadata.MODULE], name, weights=_ModelWeights(model))
+        context, name = default_environment().new_context(), f"{model.name}:{naming.MODULE}"
+        module = parse_module(context, said[naming.MODULE], name, weights=_ModelWeights(model))
         verify(module)
     except DiagnosticError as error:
         _remark(f"{model.name} is imported from its nodes: {error.diagnostic.message}")

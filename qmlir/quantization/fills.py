@@ -27,9 +27,9 @@ from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.elementwise.ops import AddOp, CastOp, MulOp, NegOp, SubOp, WhereOp
-from qmlir.dialects.nn.expansion.ops import ExpandOp, TileOp
 from qmlir.dialects.nn.indexing.ops import ScatteringOp
 from qmlir.dialects.nn.movement.ops import AxesOp, ReshapeOp, TransposeOp
+from qmlir.dialects.nn.shapes.ops import ExpandOp, TileOp
 from qmlir.ir.builtin_types import as_integer, element_of
 from qmlir.ir.control_flow import HandedOn, together
 from qmlir.ir.float_reasons import FloatCause

@@ -17,9 +17,9 @@ from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.elementwise.ops import CastOp, EqualOp, WhereOp, broadcast_shapes
 from qmlir.dialects.nn.logic.ops import IsInfOp, IsNaNOp
+from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.nn.raising.spellings import giver
 from qmlir.dialects.nn.reduction.ops import ReduceMaxOp, ReduceMinOp, ReduceOp
-from qmlir.dialects.nn.softmax.ops import SoftmaxOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.provenance import describe, origins_of, set_origins, set_tensor_names, tensor_names
 from qmlir.quantization.masks import SURE, WEAKEST, MaskReader, ScoreMask, Scores

@@ -37,12 +37,12 @@ from qmlir.dialects.nn.elementwise.ops import (
     SubOp,
     WhereOp,
 )
-from qmlir.dialects.nn.expansion.ops import ExpandOp, TileOp, TriluOp
 from qmlir.dialects.nn.indexing.ops import GatherOp
 from qmlir.dialects.nn.logic.ops import AndOp, NotOp
 from qmlir.dialects.nn.movement.ops import AxesOp, ReshapeOp, SliceOp, TransposeOp
+from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.nn.raising.spellings import giver
-from qmlir.dialects.nn.softmax.ops import SoftmaxOp
+from qmlir.dialects.nn.shapes.ops import ExpandOp, TileOp, TriluOp
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.provenance import assign_role, origins_of

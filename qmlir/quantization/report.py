@@ -15,7 +15,7 @@ from qmlir import registry
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type
 from qmlir.dialects.nn.dynamic.ops import DynamicQuantizeOp
 from qmlir.dialects.nn.elementwise.ops import ComparisonOp
-from qmlir.dialects.nn.softmax.ops import SoftmaxOp
+from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import UniformFloatType, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor, shape_of

@@ -1,15 +1,10 @@
-"""Binary weights: constants whose codes are signs, in a type that also has the code 0 between them.
+"""Constants that keep a stored form: binary weights, and floats of at most 8 bits."""
 
-The codes `-1` and `1` of `!quant.uniform<i2<-1:1>:f32, s>` are used, since no integer type has two values symmetric
-about 0. While such a constant is still in float, for training or accuracy recovery, its cast is marked `quant.signed`.
-Its floats have a magnitude of at least `s`, so that the cast never returns 0; the original floats are kept in an
-attribute. Code that changes the floats or `s`, or chooses codes, must preserve this.
-"""
-
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, UnitAttr, f32
+from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
@@ -18,12 +13,20 @@ from qmlir.arithmetic.schemes import beyond_zero
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.requantize import quantized_type
-from qmlir.dialects.quant.infer import broadcast_parameters
-from qmlir.dialects.quant.ops import QuantizeCastOp
-from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.dialects.quant.infer import broadcast_parameters, element_type
+from qmlir.dialects.quant.lower import same_integers
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.dialects.quant.types import UniformFloatType, UniformQuantizedType
 from qmlir.ir.builtin_types import as_dense, shape_of
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.quantization.retyping import UNROUNDED
+
+# Binary weights: constants whose codes are signs, in a type that also has the code 0 between them.
+#
+# The codes `-1` and `1` of `!quant.uniform<i2<-1:1>:f32, s>` are used, since no integer type has two values
+# symmetric about 0. While such a constant is still in float, for training or accuracy recovery, its cast is marked
+# `quant.signed`. Its floats have a magnitude of at least `s`, so that the cast never returns 0; the original floats
+# are kept in an attribute. Code that changes the floats or `s`, or chooses codes, must preserve this.
 
 SIGNED = "quant.signed"
 """The attribute on the cast of a float constant whose codes are signs."""
@@ -79,3 +82,21 @@ def _signed(function: FuncOp) -> Iterator[tuple[ConstantOp, UniformQuantizedType
             constant, type_ = cast.input.owner, quantized_type(cast.result)
             if isinstance(constant, ConstantOp) and type_ is not None and constant_array(constant.result) is not None:
                 yield constant, type_
+
+
+# Constants that a model stores in floats of at most 8 bits, and which of them are requantized.
+
+
+def stored_float(op: Operation) -> UniformFloatType | None:
+    """Returns the type of a constant in low-precision floats that `op` dequantizes; `None` for other operations."""
+    if not isinstance(op, DequantizeCastOp) or not isinstance(op.input.owner, ConstantOp):
+        return None
+    found = element_type(op.input.type)
+    return found if isinstance(found, UniformFloatType) else None
+
+
+def quantized_anew(module: ModuleOp) -> Mapping[str, int]:
+    """Returns the number of constants in each format that 8-bit integers cannot represent, by format name."""
+    found = (stored_float(op) for op in module.walk())
+    counts = Counter(str(each.storage) for each in found if each is not None and same_integers(each) is None)
+    return dict(sorted(counts.items()))

@@ -136,7 +136,7 @@ FIELDS: Mapping[str, Room] = {
     "gradients": Room(
         RowForm.NAMES,
         "dialect to a table from operation class to the rule by which it is differentiated "
-        "(`qmlir/dialects/nn/gradient/rules.py`)",
+        "(`qmlir/dialects/nn/gradient_rules.py`)",
     ),
     "lowerings": Room(
         RowForm.NAMES, "dialect to a table from operation class to the function that lowers it to the integer level"
@@ -156,7 +156,8 @@ FIELDS: Mapping[str, Room] = {
     ),
     "schemes": Room(RowForm.NAMES, "scheme to its `Scheme` (`qmlir/arithmetic/schemes.py`)"),
     "observers": Room(
-        RowForm.NAMES, "observer to its `Observer` (`qmlir/arithmetic/observers.py`), which a profile may be taken with"
+        RowForm.NAMES,
+        "observer to its `Observer` (`qmlir/arithmetic/statistics.py`), which a profile may be taken with",
     ),
     "pdl": Room(RowForm.FILES, "name to a file of PDL patterns inside a package, `package:path/of/file.mlir`"),
     "kernels": Room(

@@ -89,8 +89,8 @@ UPSTREAM_REPLACED = frozenset({"apply-pdl", "canonicalize", "cse", "dce"})
 """Passes whose names xDSL also uses: qmlir's tools run these, `xdsl-opt` keeps its own."""
 
 _ONNX = (
-    "activations", "attention", "contraction", "elementwise", "expansion", "movement", "normalization", "pooling",
-    "quantization", "recurrent", "resizing", "selection", "sequence", "shapes", "softmax", "trees",
+    "activations", "attention", "contraction", "elementwise", "movement", "normalization", "pooling",
+    "quantization", "recurrent", "resizing", "sequence", "shapes", "trees",
 )  # fmt: skip
 """The families of ONNX operators with both importers and exporters."""
 
@@ -103,7 +103,7 @@ def _onnx_rows(table: str, *more: str) -> tuple[str, ...]:
 GUARDS: Mapping[str, str] = {
     "evaluators": "qmlir.interpreter.guarding:guarded_evaluator",
     "decompositions": "qmlir.ir.decomposition:guarded_decomposition",
-    "gradients": "qmlir.dialects.nn.gradient.rules:guarded_rule",
+    "gradients": "qmlir.dialects.nn.gradient_rules:guarded_rule",
     "lowerings": "qmlir.dialects.kernel.lowering.lowering:guarded_lowering",
 }
 """For a field of contributions, the function that wraps a `Hook` so that its results are checked."""
@@ -177,7 +177,7 @@ TREE = Contribution(
         "machine_learning",
         "text",
     ),
-    exporters=(*_onnx_rows("EXPORTERS", "calibration"), "qmlir.onnx.islands:EXPORTERS"),
+    exporters=(*_onnx_rows("EXPORTERS"), "qmlir.onnx.islands:EXPORTERS"),
     commands={
         "quantize": "qmlir.tools.commands.quantize:QUANTIZE",
         "compile": "qmlir.tools.commands.compile:COMPILE",
@@ -221,13 +221,13 @@ TREE = Contribution(
         "u8s2_dot": "qmlir.targets.cpu.microkernels.sub_byte:U8S2_DOT",
         "s8u2_dot": "qmlir.targets.cpu.microkernels.sub_byte:S8U2_DOT",
         "s8u1_dot": "qmlir.targets.cpu.microkernels.sub_byte:S8U1_DOT",
-        "u8s4_short": "qmlir.targets.cpu.microkernels.i16_accumulation:U8S4_SHORT",
-        "u8s5_short": "qmlir.targets.cpu.microkernels.i16_accumulation:U8S5_SHORT",
-        "u8s6_short": "qmlir.targets.cpu.microkernels.i16_accumulation:U8S6_SHORT",
-        "u8s7_short": "qmlir.targets.cpu.microkernels.i16_accumulation:U8S7_SHORT",
-        "u8s8_short": "qmlir.targets.cpu.microkernels.i16_accumulation:U8S8_SHORT",
-        "u8s8_short2": "qmlir.targets.cpu.microkernels.i16_accumulation:U8S8_SHORT2",
-        "u8s8_short4": "qmlir.targets.cpu.microkernels.i16_accumulation:U8S8_SHORT4",
+        "u8s4_short": "qmlir.targets.cpu.microkernels.byte_dots:U8S4_SHORT",
+        "u8s5_short": "qmlir.targets.cpu.microkernels.byte_dots:U8S5_SHORT",
+        "u8s6_short": "qmlir.targets.cpu.microkernels.byte_dots:U8S6_SHORT",
+        "u8s7_short": "qmlir.targets.cpu.microkernels.byte_dots:U8S7_SHORT",
+        "u8s8_short": "qmlir.targets.cpu.microkernels.byte_dots:U8S8_SHORT",
+        "u8s8_short2": "qmlir.targets.cpu.microkernels.byte_dots:U8S8_SHORT2",
+        "u8s8_short4": "qmlir.targets.cpu.microkernels.byte_dots:U8S8_SHORT4",
         "s8s8_dot": "qmlir.targets.cpu.microkernels.byte_dots:S8S8_DOT",
         "s8s8_lanes": "qmlir.targets.cpu.microkernels.byte_dots:S8S8_LANES",
         "i16_pairs": "qmlir.targets.cpu.microkernels.broadcast_fma:I16_PAIRS",
@@ -238,13 +238,13 @@ TREE = Contribution(
         "depthwise_pairs": "qmlir.targets.cpu.microkernels.interleaved:DEPTHWISE_PAIRS",
         "splat": "qmlir.targets.cpu.microkernels.broadcast_fma:SPLAT",
         "splat_fma": "qmlir.targets.cpu.microkernels.broadcast_fma:SPLAT_FMA",
-        "f32s8": "qmlir.targets.cpu.microkernels.mixed_precision:F32S8",
-        "f32s4": "qmlir.targets.cpu.microkernels.mixed_precision:F32S4",
-        "f32s2": "qmlir.targets.cpu.microkernels.mixed_precision:F32S2",
-        "f32e2m1": "qmlir.targets.cpu.microkernels.mixed_precision:F32E2M1",
-        "f32e3m4": "qmlir.targets.cpu.microkernels.mixed_precision:F32E3M4",
-        "f32e4m3": "qmlir.targets.cpu.microkernels.mixed_precision:F32E4M3",
-        "f32e5m2": "qmlir.targets.cpu.microkernels.mixed_precision:F32E5M2",
+        "f32s8": "qmlir.targets.cpu.microkernels.sub_byte:F32S8",
+        "f32s4": "qmlir.targets.cpu.microkernels.sub_byte:F32S4",
+        "f32s2": "qmlir.targets.cpu.microkernels.sub_byte:F32S2",
+        "f32e2m1": "qmlir.targets.cpu.microkernels.sub_byte:F32E2M1",
+        "f32e3m4": "qmlir.targets.cpu.microkernels.sub_byte:F32E3M4",
+        "f32e4m3": "qmlir.targets.cpu.microkernels.sub_byte:F32E4M3",
+        "f32e5m2": "qmlir.targets.cpu.microkernels.sub_byte:F32E5M2",
         "winograd": "qmlir.targets.cpu.microkernels.winograd:WINOGRAD",
         "winograd_f4": "qmlir.targets.cpu.microkernels.winograd:WINOGRAD_F4",
         "winograd_f4_bytes": "qmlir.targets.cpu.microkernels.winograd:WINOGRAD_F4_BYTES",

@@ -41,9 +41,15 @@ from qmlir.targets.runtimes.onnx_runtime import OrtOptions
 from qmlir.text.files import missing_file, path_of, reason_of
 from qmlir.workflows.comparison import compare as comparing
 from qmlir.workflows.comparison.compare import Comparison
-from qmlir.workflows.comparison.lowered import STAGES, LoweredSubject
 from qmlir.workflows.comparison.onnx_runtime import EXACT, OnnxRuntimeSubject
-from qmlir.workflows.comparison.subjects import CompiledSubject, ModuleSubject, ProgramSubject, Subject
+from qmlir.workflows.comparison.subjects import (
+    STAGES,
+    CompiledSubject,
+    LoweredSubject,
+    ModuleSubject,
+    ProgramSubject,
+    Subject,
+)
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import HoldsModule, checks_names, load
 from qmlir.workflows.quantized import Quantized

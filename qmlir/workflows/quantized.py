@@ -15,7 +15,7 @@ from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.recipe_text import Effort
 from qmlir.quantization.report import Coverage, WidenedValues, coverage
 from qmlir.quantization.settings import QuantizeSettings
-from qmlir.quantization.stored_floats import quantized_anew
+from qmlir.quantization.signed_weights import quantized_anew
 from qmlir.text.files import access, is_file_name, note_sources, path_of
 from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
 from qmlir.text.tables import Readable

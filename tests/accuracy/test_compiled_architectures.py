@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 import qmlir
 from benchmarks.architectures import ARCHITECTURES, random_inputs, with_random_weights
 from qmlir.dialects.nn.constant.ops import ConstantOp
-from qmlir.dialects.nn.softmax.ops import SoftmaxOp
+from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.signature import Port, inputs_of, outputs_of, set_ports

@@ -9,7 +9,7 @@ from onnx import ModelProto
 import qmlir
 from qmlir.environment import default_environment
 from qmlir.onnx.export.emission import Settings
-from qmlir.onnx.export.metadata import EXPORT, MODULE
+from qmlir.onnx.export.naming import EXPORT, MODULE
 from qmlir.onnx.restoring import keep
 from qmlir.text.parsing import parse_module
 from qmlir.tools import qmlir_cli

@@ -13,7 +13,7 @@ from qmlir.extensions.training.finetuning import HeldOutFigures, _State  # pyrig
 from qmlir.extensions.training.optimizers import Optimizer, OptimizerKind
 from qmlir.interpreter.jobs import read_part, write_part
 from qmlir.interpreter.observers import RunFigures
-from qmlir.interpreter.profile_parts import ProfilePart
+from qmlir.interpreter.profiling import ProfilePart
 from tests.fuzz.damage import damage_bytes, damage_json
 from tests.fuzz.frame import Kind, Outcome, run_reader
 

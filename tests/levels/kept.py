@@ -13,7 +13,6 @@ from xdsl.ir import Attribute
 from qmlir.dialects.nn.attention import ops as attention
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.normalization import ops as normalization
-from qmlir.dialects.nn.softmax import ops as softmax
 from tests.levels.graph import MOST_ELEMENTS, Graph, Value
 from tests.levels.row import Make, Row, need
 
@@ -77,7 +76,7 @@ def _lp_norm(graph: Graph, x: Value) -> Value:
 
 def _log_softmax(graph: Graph, x: Value) -> Value:
     need(x.has_one_scale and bool(x.shape), "a row with one scale")
-    return graph.add(softmax.LogSoftmaxOp, [x], {"axis": graph.axis(x)})
+    return graph.add(normalization.LogSoftmaxOp, [x], {"axis": graph.axis(x)})
 
 
 def _attention(graph: Graph, x: Value) -> Value:

@@ -17,15 +17,13 @@ from qmlir.dialects import operations_in
 from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.base import Kind, NnOp
 from qmlir.dialects.nn.elementwise import ops as elementwise
-from qmlir.dialects.nn.expansion import ops as expansion
 from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.resizing import ops as resizing
-from qmlir.dialects.nn.selection import ops as selection
-from qmlir.dialects.nn.softmax import ops as softmax
+from qmlir.dialects.nn.shapes import ops as expansion
 from tests.levels import contractions
 from tests.levels.contractions import windows_of
 from tests.levels.graph import Graph, Value
@@ -177,7 +175,7 @@ def _top_k(graph: Graph, x: Value) -> Value:
     _quantized(x)
     axis = graph.axis(x)
     k = graph.integer(1, x.shape[axis])
-    return graph.add(selection.TopKOp, [x], {"k": k, "axis": axis, "largest": graph.chance(0.5)})
+    return graph.add(indexing.TopKOp, [x], {"k": k, "axis": axis, "largest": graph.chance(0.5)})
 
 
 # --- Movement ---------------------------------------------------------------------------------------------------------
@@ -322,7 +320,7 @@ def _between_casts(make: Make) -> Make:
 
 
 def _softmax(graph: Graph, x: Value) -> Value:
-    return graph.add(softmax.SoftmaxOp, [x], {"axis": graph.axis(x)})  # of quantized values, or of floats
+    return graph.add(normalization.SoftmaxOp, [x], {"axis": graph.axis(x)})  # of quantized values, or of floats
 
 
 def _masked_softmax(graph: Graph, x: Value) -> Value:
@@ -332,10 +330,10 @@ def _masked_softmax(graph: Graph, x: Value) -> Value:
         mask = graph.constant(i1, shape)
     else:
         mask = graph.add(graph.pick([elementwise.LessOp, elementwise.GreaterOrEqualOp]), [x, graph.like(x, x.shape)])
-    properties: dict[str, Any] = {"axis": graph.axis(x), "empty_rows": graph.pick(list(softmax.EMPTY_ROWS))}
+    properties: dict[str, Any] = {"axis": graph.axis(x), "empty_rows": graph.pick(list(normalization.EMPTY_ROWS))}
     if graph.chance(0.3):
         properties = {"axis": graph.axis(x), "fill": float(np.float32(graph.random.uniform(-9, -0.5)))}
-    return graph.add(softmax.SoftmaxOp, [x, mask], properties)
+    return graph.add(normalization.SoftmaxOp, [x, mask], properties)
 
 
 def _layer_norm(graph: Graph, x: Value) -> Value:

@@ -14,9 +14,7 @@ from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.attention import ops as attention
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.contraction import ops as contraction
-from qmlir.dialects.nn.contraction import ops as einsum
 from qmlir.dialects.nn.elementwise import ops as elementwise
-from qmlir.dialects.nn.expansion import ops as expansion
 from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.normalization import ops as normalization
@@ -24,8 +22,7 @@ from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.recurrent import ops as recurrent
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.resizing import ops as resizing
-from qmlir.dialects.nn.selection import ops as selection
-from qmlir.dialects.nn.softmax import ops as softmax
+from qmlir.dialects.nn.shapes import ops as expansion
 from qmlir.dialects.nn.training import ops as training
 from qmlir.ir.interfaces import Domain
 from tests.support.gradients import Drawn, Random, Row
@@ -460,7 +457,7 @@ TABLE: list[Row] = [
     Row(contraction.FullyConnectedOp, _fully_connected, lambda t, p, x, w, b=None: t.nn.functional.linear(x, w, b)),
     Row(contraction.ConvOp, _conv, torch_conv),
     Row(contraction.ConvTransposeOp, _conv_transpose, torch_conv_transpose),
-    Row(einsum.EinsumOp, _einsum, lambda t, p, *x: t.einsum(p["equation"], *x)),
+    Row(contraction.EinsumOp, _einsum, lambda t, p, *x: t.einsum(p["equation"], *x)),
     Row(reduction.CumSumOp, _running, torch_running),
     Row(pooling.MaxPoolOp, _pool(), lambda t, p, x: torch_windows(t, p, x, lambda e, n: torch_first(t, e))),
     Row(pooling.MaxPoolWithIndicesOp, _pool(), lambda t, p, x: torch_windows(t, p, x, lambda e, n: torch_first(t, e))),
@@ -506,11 +503,11 @@ TABLE: list[Row] = [
         lambda r: Drawn([floats(r, 2, 5, 3)], {"size": int(r.integers(1, 6)), "alpha": 0.5, "beta": 0.75}),
         torch_neighbours,
     ),
-    Row(softmax.SoftmaxOp, _along_axis, lambda t, p, x: t.softmax(x, p["axis"])),
-    Row(softmax.SoftmaxOp, _masked, torch_masked),
-    Row(softmax.LogSoftmaxOp, _along_axis, lambda t, p, x: t.log_softmax(x, p["axis"])),
+    Row(normalization.SoftmaxOp, _along_axis, lambda t, p, x: t.softmax(x, p["axis"])),
+    Row(normalization.SoftmaxOp, _masked, torch_masked),
+    Row(normalization.LogSoftmaxOp, _along_axis, lambda t, p, x: t.log_softmax(x, p["axis"])),
     Row(
-        softmax.HardmaxOp,
+        normalization.HardmaxOp,
         _along_axis,
         lambda t, p, x: (x * 0).scatter(p["axis"], x.argmax(p["axis"], True), 1.0) + x * 0,
     ),
@@ -555,12 +552,12 @@ TABLE: list[Row] = [
         torch_one_hot,
     ),
     Row(
-        selection.TopKOp,
+        indexing.TopKOp,
         lambda r: Drawn([floats(r, 2, 5)], {"k": 3, "axis": 1, "largest": bool(r.integers(2))}),
         lambda t, p, x: x.topk(3, 1, p["largest"]).values,
     ),
     Row(
-        selection.ReverseSequenceOp,
+        indexing.ReverseSequenceOp,
         lambda r: Drawn([floats(r, 4, 3), r.integers(0, 5, 3)], {"batch_axis": 1, "time_axis": 0}),
         torch_reverse_sequence,
     ),

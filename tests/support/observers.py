@@ -6,8 +6,7 @@ import numpy as np
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.calibrators import Range
-from qmlir.arithmetic.observers import Observer
-from qmlir.arithmetic.statistics import Statistics
+from qmlir.arithmetic.statistics import Observer, Statistics
 from qmlir.registry import INTERFACE, Contribution
 
 

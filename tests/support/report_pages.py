@@ -1,6 +1,6 @@
 """Reports for tests: hand-made ones, of any size, with names that would break a page that took them for markup."""
 
-from qmlir.extensions.report.inspection.values import ParameterInfo
+from qmlir.extensions.report.inspection.naming import ParameterInfo
 from qmlir.extensions.report.reporting.layout import layout
 from qmlir.extensions.report.reporting.model import (
     ChannelWeights,

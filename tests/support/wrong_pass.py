@@ -14,7 +14,7 @@ from xdsl.universe import Universe
 from qmlir.dialects.nn.activations.ops import ReluOp
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.elementwise.ops import AbsOp, MulOp
-from qmlir.dialects.nn.softmax.ops import SoftmaxOp
+from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.ir.passes import MEANING, ROUNDED, Preservation
 
 

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.calib.ops import FakeQuantOp, ObserveOp, RowNormOp, StraightThroughOp
 from qmlir.dialects.nn.elementwise.ops import CeilOp, ClipOp, MaxOp, MinOp, RoundOp, SqrtOp
-from qmlir.dialects.nn.gradient.rules import Backward, Gradients, Rule
+from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule
 from qmlir.dialects.nn.reduction.ops import ReduceMeanOp
 from qmlir.dialects.nn.terms import Term
 from qmlir.ir.builtin_types import shape_of

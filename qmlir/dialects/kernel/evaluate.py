@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.exact_sums import exact_matmul, sum_dtype
-from qmlir.arithmetic.functions.roots import reciprocal_roots
+from qmlir.arithmetic.functions.single import reciprocal_roots
 from qmlir.arithmetic.requantization import (
     Mode,
     magnitude,

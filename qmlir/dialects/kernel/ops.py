@@ -180,7 +180,7 @@ class RequantizeOp(IRDLOperation):
 class ReciprocalRootOp(IRDLOperation):
     """Computes the f32 nearest to `1 / sqrt(x)` for an integer `0 < x < 2^62`, to normalize a row of integers.
 
-    The steps are those of `qmlir.arithmetic.functions.roots`; `math-expand` expands the operation to them.
+    The steps are those of `qmlir.arithmetic.functions.single`; `math-expand` expands the operation to them.
     """
 
     name = "kernel.reciprocal_root"

@@ -9,15 +9,14 @@ from qmlir.dialects.nn.decomposition import rounded_once, with_types
 from qmlir.dialects.nn.dynamic import decompose as dynamic
 from qmlir.dialects.nn.normalization import decompose as normalization
 from qmlir.dialects.nn.recurrent import decompose as recurrent
-from qmlir.dialects.nn.softmax import decompose as softmax
 from qmlir.dialects.nn.training import decompose as training
 from qmlir.ir.decomposition import Decomposition
 
-_IN_STAGES = (*softmax.COMPOSITES, *normalization.IN_STAGES, *attention.COMPOSITES, *dynamic.COMPOSITES)
+_IN_STAGES = (*normalization.IN_STAGES, *attention.COMPOSITES, *dynamic.COMPOSITES)
 """Composites that ONNX defines in steps, or in two stages, each of which rounds."""
 
 DECOMPOSITIONS: dict[type[Operation], Decomposition] = {
     operation: with_types(decomposition if operation in _IN_STAGES else rounded_once(decomposition))
-    for family in (contraction, normalization, softmax, activations, attention, recurrent, dynamic, training)
+    for family in (contraction, normalization, activations, attention, recurrent, dynamic, training)
     for operation, decomposition in family.COMPOSITES.items()
 }

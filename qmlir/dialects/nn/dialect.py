@@ -9,7 +9,6 @@ from qmlir.dialects.nn.constant import ops as constant
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.dynamic import ops as dynamic
 from qmlir.dialects.nn.elementwise import ops as elementwise
-from qmlir.dialects.nn.expansion import ops as expansion
 from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.island import ops as island
 from qmlir.dialects.nn.logic import ops as logic
@@ -19,10 +18,8 @@ from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.recurrent import ops as recurrent
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.resizing import ops as resizing
-from qmlir.dialects.nn.selection import ops as selection
 from qmlir.dialects.nn.sequence import ops as sequence
 from qmlir.dialects.nn.shapes import ops as shapes
-from qmlir.dialects.nn.softmax import ops as softmax
 from qmlir.dialects.nn.strings import ops as strings
 from qmlir.dialects.nn.training import ops as training
 from qmlir.dialects.nn.trees import ops as trees
@@ -31,7 +28,7 @@ from qmlir.text.weights import ExternalWeightsAttr
 
 FAMILIES = (
     constant, contraction, elementwise, activations, logic, reduction, pooling, resizing, normalization,
-    training, softmax, attention, movement, expansion, indexing, selection, shapes, recurrent, dynamic, sequence,
+    training, attention, movement, indexing, shapes, recurrent, dynamic, sequence,
     strings, island, trees,
 )  # fmt: skip
 """The families of operations, one module each."""

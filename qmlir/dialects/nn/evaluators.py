@@ -15,7 +15,6 @@ from qmlir.dialects.nn.contraction import evaluate as contraction
 from qmlir.dialects.nn.dynamic import evaluate as dynamic
 from qmlir.dialects.nn.elementwise import evaluate as elementwise
 from qmlir.dialects.nn.evaluation.components import with_components
-from qmlir.dialects.nn.expansion import evaluate as expansion
 from qmlir.dialects.nn.indexing import evaluate as indexing
 from qmlir.dialects.nn.island import evaluate as island
 from qmlir.dialects.nn.logic import evaluate as logic
@@ -26,17 +25,15 @@ from qmlir.dialects.nn.quantized_evaluators import with_quantized
 from qmlir.dialects.nn.recurrent import evaluate as recurrent
 from qmlir.dialects.nn.reduction import evaluate as reduction
 from qmlir.dialects.nn.resizing import evaluate as resizing
-from qmlir.dialects.nn.selection import evaluate as selection
 from qmlir.dialects.nn.sequence import evaluate as sequence
 from qmlir.dialects.nn.shapes import evaluate as shapes
-from qmlir.dialects.nn.softmax import evaluate as softmax
 from qmlir.dialects.nn.strings import evaluate as strings
 from qmlir.dialects.nn.training import evaluate as training
 from qmlir.dialects.nn.trees import evaluate as trees
 
 _FAMILIES = (
-    elementwise, logic, contraction, pooling, resizing, movement, normalization, training, softmax, attention,
-    recurrent, dynamic, expansion, indexing, selection, reduction, shapes, strings, trees,
+    elementwise, logic, contraction, pooling, resizing, movement, normalization, training, attention,
+    recurrent, dynamic, indexing, reduction, shapes, strings, trees,
 )  # fmt: skip
 
 _PLAIN = with_quantized({op: evaluator for family in _FAMILIES for op, evaluator in family.EVALUATORS.items()})

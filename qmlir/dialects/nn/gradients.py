@@ -15,8 +15,9 @@ from qmlir.dialects.nn.constant import ops as constant
 from qmlir.dialects.nn.contraction import gradient as contraction
 from qmlir.dialects.nn.elementwise import gradient as elementwise
 from qmlir.dialects.nn.elementwise import ops as arithmetic
-from qmlir.dialects.nn.gradient.rules import Rule, nothing, refusing
+from qmlir.dialects.nn.gradient_rules import Rule, nothing, refusing
 from qmlir.dialects.nn.indexing import gradient as indexing
+from qmlir.dialects.nn.indexing import ops as selection
 from qmlir.dialects.nn.island import ops as island
 from qmlir.dialects.nn.logic import ops as logic
 from qmlir.dialects.nn.movement import gradient as movement
@@ -25,16 +26,14 @@ from qmlir.dialects.nn.pooling import gradient as pooling
 from qmlir.dialects.nn.reduction import gradient as reduction
 from qmlir.dialects.nn.reduction import ops as reductions
 from qmlir.dialects.nn.resizing import gradient as resizing
-from qmlir.dialects.nn.selection import ops as selection
 from qmlir.dialects.nn.sequence import ops as sequence
 from qmlir.dialects.nn.shapes import ops as shapes
-from qmlir.dialects.nn.softmax import gradient as softmax
 from qmlir.dialects.nn.strings import ops as strings
 from qmlir.dialects.nn.training import gradient as training
 from qmlir.dialects.nn.trees import ops as trees
 
 _FAMILIES = (
-    elementwise, activations, contraction, reduction, pooling, normalization, softmax, attention, movement, indexing,
+    elementwise, activations, contraction, reduction, pooling, normalization, attention, movement, indexing,
     resizing, training,
 )  # fmt: skip
 

@@ -19,8 +19,8 @@ from qmlir.dialects.nn.contraction import lower_einsum, lower_transposed
 from qmlir.dialects.nn.decompositions import DECOMPOSITIONS
 from qmlir.dialects.nn.dialect import FAMILIES
 from qmlir.dialects.nn.elementwise import lower as elementwise
-from qmlir.dialects.nn.expansion import lower as expansion
 from qmlir.dialects.nn.indexing import lower as indexing
+from qmlir.dialects.nn.indexing.ops import NonZeroOp, UniqueOp
 from qmlir.dialects.nn.logic import lower as logic
 from qmlir.dialects.nn.lowering.elements import or_parts, otherwise
 from qmlir.dialects.nn.lowering.qlinear import by_mode
@@ -31,18 +31,15 @@ from qmlir.dialects.nn.recurrent import lower as recurrent
 from qmlir.dialects.nn.recurrent.decompose import WALKS
 from qmlir.dialects.nn.reduction import lower as reduction
 from qmlir.dialects.nn.resizing import lower as resizing
-from qmlir.dialects.nn.selection import lower as selection
-from qmlir.dialects.nn.selection.ops import NonZeroOp, UniqueOp
 from qmlir.dialects.nn.sequence import ops as sequence
 from qmlir.dialects.nn.shapes import lower as shapes
-from qmlir.dialects.nn.softmax import lower as softmax
 from qmlir.dialects.nn.strings import ops as strings
 from qmlir.dialects.nn.training.ops import DropoutOp
 from qmlir.dialects.nn.trees import lower as trees
 
 _LOWERED = (
-    attention, constant, contraction, lower_einsum, elementwise, expansion, indexing, logic, movement,
-    normalization, pooling, recurrent, reduction, resizing, selection, shapes, softmax,
+    attention, constant, contraction, lower_einsum, elementwise, indexing, logic, movement,
+    normalization, pooling, recurrent, reduction, resizing, shapes,
     lower_transposed, trees,
 )  # fmt: skip
 

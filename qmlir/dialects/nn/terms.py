@@ -16,7 +16,6 @@ from qmlir.dialects.nn.base import NnOp, plain_type
 from qmlir.dialects.nn.building import Operand, build
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.elementwise import ops as elementwise
-from qmlir.dialects.nn.expansion import ops as expansion
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.shapes import ops as shapes
@@ -123,11 +122,11 @@ class Site:
             return self.expanded_to(value, sizes)
         shape = self.add(shapes.ShapeOp, like).result
         type_: AnyTensor = TensorType(element_of(value), sizes)
-        return self.add(expansion.ExpandOp, value, shape=shape, result_types=[type_]).result
+        return self.add(shapes.ExpandOp, value, shape=shape, result_types=[type_]).result
 
     def expanded_to(self, value: SSAValue, sizes: Sequence[int]) -> SSAValue:
         """Broadcasts `value` to a static shape."""
-        return value if shape_of(value) == tuple(sizes) else self.add(expansion.ExpandOp, value, shape=sizes).result
+        return value if shape_of(value) == tuple(sizes) else self.add(shapes.ExpandOp, value, shape=sizes).result
 
     def sliced(self, value: SSAValue, axis: int, start: int, end: int, step: int = 1) -> SSAValue:
         """Slices from `start` up to `end` along one axis."""
@@ -137,7 +136,7 @@ class Site:
         """Pads `value` with zeros before and after one axis; negative numbers remove elements."""
         if not before and not after:
             return value
-        return self.add(expansion.PadOp, value, pads=[before, after], axes=[axis]).result
+        return self.add(shapes.PadOp, value, pads=[before, after], axes=[axis]).result
 
     # Sums
 

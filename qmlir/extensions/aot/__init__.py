@@ -5,9 +5,9 @@ from qmlir.registry.contribution import INTERFACE, Contribution
 CONTRIBUTION = Contribution(
     forms={
         "c": "qmlir.extensions.aot.c.emit:C",
-        "object": "qmlir.extensions.aot.llvm.forms:OBJECT",
-        "static": "qmlir.extensions.aot.llvm.forms:STATIC",
-        "shared": "qmlir.extensions.aot.llvm.forms:SHARED",
+        "object": "qmlir.extensions.aot.llvm.linkers:OBJECT",
+        "static": "qmlir.extensions.aot.llvm.linkers:STATIC",
+        "shared": "qmlir.extensions.aot.llvm.linkers:SHARED",
         "wasm": "qmlir.extensions.aot.llvm.wasm:WASM",
     },
     services={"emission": "qmlir.extensions.aot.command:EMISSION"},

@@ -17,8 +17,7 @@ from onnx import ModelProto, version_converter
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import DiagnosticError, text_error, unknown
-from qmlir.targets.runtimes.onnx_runtime import PACKAGE
-from qmlir.targets.runtimes.packages import imported
+from qmlir.targets.runtimes.onnx_runtime import PACKAGE, imported
 
 OPSET = 17
 """The operator set that models are converted to: the quantizer accepts per-channel weights from 13 on, and supports

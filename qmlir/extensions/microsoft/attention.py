@@ -19,11 +19,11 @@ from qmlir.dialects.nn.activations.ops import SigmoidOp
 from qmlir.dialects.nn.attention import ops as attention
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
-from qmlir.dialects.nn.expansion.ops import ExpandOp
 from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.logic import ops as logic
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.reduction import ops as reduction
+from qmlir.dialects.nn.shapes.ops import ExpandOp
 from qmlir.extensions.microsoft.layers import refuse_attributes, turned
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import MICROSOFT

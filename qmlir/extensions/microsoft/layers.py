@@ -15,7 +15,6 @@ from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.attention import ops as attention
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
-from qmlir.dialects.nn.expansion import ops as expansion
 from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.normalization.ops import LayerNormOp, RmsNormOp
@@ -166,7 +165,7 @@ def _mask_lengths(node: Node, ids: SSAValue) -> SSAValue:
     one = node.add_constant(np.array(1, np.int32), i32)
     if mask is None:
         count = node.add(shapes.ShapeOp, ids, end=1).result
-        return node.add(expansion.ExpandOp, zero, count, result_types=[TensorType(i32, shape_of(ids)[:1])]).result
+        return node.add(shapes.ExpandOp, zero, count, result_types=[TensorType(i32, shape_of(ids)[:1])]).result
     is_one = node.add(elementwise.EqualOp, mask, one).result
     ones = node.add(elementwise.WhereOp, is_one, one, zero).result
     return node.add(reduction.ReduceSumOp, ones, axes=[1], keep_dims=False).result
@@ -212,9 +211,9 @@ def _for_each(node: Node, positions: SSAValue, data: SSAValue) -> SSAValue:
     if len(shape_of(positions)) == 2:
         return positions
     if batch != DYNAMIC_INDEX and sequence != DYNAMIC_INDEX:
-        return node.add(expansion.ExpandOp, positions, shape=[batch, sequence]).result
+        return node.add(shapes.ExpandOp, positions, shape=[batch, sequence]).result
     sizes = node.add(movement.ConcatOp, [size_of(node, data, 0), size_of(node, data, 2)], axis=0).result
-    return node.add(expansion.ExpandOp, positions, sizes, result_types=[TensorType(i64, [batch, sequence])]).result
+    return node.add(shapes.ExpandOp, positions, sizes, result_types=[TensorType(i64, [batch, sequence])]).result
 
 
 _LAYERS: dict[str, Importer] = {

@@ -22,12 +22,12 @@ from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
-from qmlir.dialects.nn.expansion import ops as expansion
 from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.normalization import ops as softmax
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.requantize import QLINEAR
-from qmlir.dialects.nn.softmax import ops as softmax
+from qmlir.dialects.nn.shapes import ops as expansion
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.extensions.microsoft.fused import channels_first

@@ -6,12 +6,12 @@ CONTRIBUTION = Contribution(
     passes={"apply-pdl": "qmlir.extensions.pdl.apply_pdl:ApplyPdl"},
     tables={
         "pdl.constraints": (
-            "qmlir.extensions.pdl.functions.graph:CONSTRAINTS",
-            "qmlir.extensions.pdl.functions.quantized_types:CONSTRAINTS",
+            "qmlir.extensions.pdl.graph_functions:CONSTRAINTS",
+            "qmlir.extensions.pdl.type_functions:CONSTRAINTS",
         ),
         "pdl.rewrites": (
-            "qmlir.extensions.pdl.functions.graph:REWRITES",
-            "qmlir.extensions.pdl.functions.quantized_types:REWRITES",
+            "qmlir.extensions.pdl.graph_functions:REWRITES",
+            "qmlir.extensions.pdl.type_functions:REWRITES",
         ),
     },
     built_for=INTERFACE,

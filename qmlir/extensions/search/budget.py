@@ -26,8 +26,7 @@ from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.quant.infer import elements_of
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.extensions.search.knapsack import Option, Selection, front, least
-from qmlir.extensions.search.latency import Latency
-from qmlir.extensions.search.measurements import Measurements
+from qmlir.extensions.search.measurements import Latency, Measurements
 from qmlir.extensions.search.sensitivity import PASSES, Rounded, divergences, rounded
 from qmlir.extensions.search.widths import Layered, Width, Widths
 from qmlir.extensions.training.evaluating import Batch

@@ -37,8 +37,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.extensions.search.budget import Allotment, SearchBudget, allot, samples_to_grade
-from qmlir.extensions.search.latency import Latency
-from qmlir.extensions.search.measurements import Measurements
+from qmlir.extensions.search.measurements import Latency, Measurements
 from qmlir.extensions.search.trials import SearchSubject, Trials, TrialsByWorkers
 from qmlir.extensions.search.widths import Layered, Width, Widths
 from qmlir.extensions.training.evaluating import (

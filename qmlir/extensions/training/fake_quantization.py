@@ -38,13 +38,13 @@ from qmlir.dialects.nn.elementwise.ops import (
     SignOp,
     WhereOp,
 )
-from qmlir.dialects.nn.expansion.ops import TileOp
 from qmlir.dialects.nn.normalization import ops
 from qmlir.dialects.nn.normalization.ops import RowNormOp
 from qmlir.dialects.nn.pooling.ops import AveragePoolOp, GlobalAveragePoolOp
 from qmlir.dialects.nn.reduction.ops import ArgExtremeOp, ReduceMeanOp, ReduceSumOp
 from qmlir.dialects.nn.requantize import REQUANTIZE, Accumulator, quantized_type, ratios
 from qmlir.dialects.nn.result_shapes import covered_elements
+from qmlir.dialects.nn.shapes.ops import TileOp
 from qmlir.dialects.nn.terms import Site, Term
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp

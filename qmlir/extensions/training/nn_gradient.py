@@ -10,7 +10,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
-from qmlir.dialects.nn.gradient.rules import is_differentiable
+from qmlir.dialects.nn.gradient_rules import is_differentiable
 from qmlir.extensions.training.reverse import differentiated
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.control_flow import CONTROL

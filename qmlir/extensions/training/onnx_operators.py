@@ -9,7 +9,7 @@ from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.extensions.training.reverse import gradients
 from qmlir.ir.builtin_types import element_of
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.operators.expansion import filled
+from qmlir.onnx.operators.shapes import filled
 
 
 def _gradient(node: Node) -> Sequence[SSAValue]:

@@ -14,7 +14,7 @@ from qmlir.arithmetic.combinatorial import BinaryChoices
 from qmlir.dialects.nn.base import tensor_like
 from qmlir.dialects.nn.contraction.ops import WindowedContractionOp
 from qmlir.dialects.nn.elementwise.ops import AddOp
-from qmlir.dialects.nn.gradient.rules import Backward, Gradients, Rule, is_differentiable
+from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule, is_differentiable
 from qmlir.dialects.nn.terms import Site
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts, parts_given

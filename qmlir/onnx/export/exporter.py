@@ -22,7 +22,7 @@ from qmlir.ir.diagnostics import op_error, text_error, unknown
 from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import Port, inputs_of, outputs_of
-from qmlir.onnx.export import metadata
+from qmlir.onnx.export import naming
 from qmlir.onnx.export.control import SILENT, ControlWriter, is_structured, nested_values, of_regions, sink_constants
 from qmlir.onnx.export.emission import (
     OLDEST_OPSET,
@@ -151,7 +151,7 @@ class _ModuleExporter:
             if not has_onnx_type(argument.type):
                 raise text_error(f"input '{port.name}' has type {argument.type}, which ONNX does not support")
             info = value_info(port.name, argument.type, port.dims)
-            metadata.write(info, metadata.statistics_of(metadata.stats_of(entry.data.get(STATS), 0)))
+            naming.write(info, naming.statistics_of(naming.stats_of(entry.data.get(STATS), 0)))
             if port.name in in_branches:
                 for dim in info.type.tensor_type.shape.dim:
                     dim.ClearField("dim_value")
@@ -163,7 +163,7 @@ class _ModuleExporter:
                 raise text_error(f"output '{port.name}' has type {value.type}, which ONNX does not support")
             info = value_info(port.name, value.type, port.dims)
             if names[value] == port.name:
-                metadata.write(info, _statistics(value))
+                naming.write(info, _statistics(value))
             else:
                 # The value is also an input or another output.
                 node = helper.make_node("Identity", [names[value]], [port.name])
@@ -177,7 +177,7 @@ class _ModuleExporter:
             info.type.tensor_type.elem_type = self.packed[value]
         if value in self.unsigned:
             info.type.tensor_type.elem_type = TensorProto.UINT8
-        metadata.write(info, _statistics(value))
+        naming.write(info, _statistics(value))
         return info
 
     def _model(self, graph: GraphProto) -> ModelProto:
@@ -195,7 +195,7 @@ class _ModuleExporter:
             key, value = pair
             model.metadata_props.add(key=key.data, value=value.data)
         if "nn.producer" not in given:
-            metadata.write(model, {metadata.PRODUCER: ""})
+            naming.write(model, {naming.PRODUCER: ""})
         return model
 
 
@@ -219,7 +219,7 @@ def _statistics(value: SSAValue) -> dict[str, str]:
     """Returns the metadata entries for the statistics of a value."""
     if not isinstance(value, OpResult):
         return {}
-    return metadata.statistics_of(metadata.stats_of(value.op.attributes.get(STATS), value.index))
+    return naming.statistics_of(naming.stats_of(value.op.attributes.get(STATS), value.index))
 
 
 def chosen_form(form: str) -> ExportForm:

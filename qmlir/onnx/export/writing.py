@@ -19,7 +19,7 @@ from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import DiagnosticError, text_error
-from qmlir.onnx.export import metadata
+from qmlir.onnx.export import naming
 from qmlir.onnx.export.emission import Exporter, ExportForm, Outgoing, Settings, packed_type, tensor_proto
 from qmlir.onnx.export.forms.choosing import write, write_constant
 from qmlir.onnx.export.forms.qdq import can_be_between_casts
@@ -127,7 +127,7 @@ _ALIGNMENT = 64
 
 def model_text(model: ModelProto) -> str:
     """Returns a model in ONNX's textual syntax, without the text of its module."""
-    return printer.to_text(metadata.without_module(model))
+    return printer.to_text(naming.without_module(model))
 
 
 def save_onnx(model: ModelProto, path: Path, *, external_data: bool | None = None) -> None:
@@ -142,7 +142,7 @@ def save_onnx(model: ModelProto, path: Path, *, external_data: bool | None = Non
         write_file(path, model_text(model))
         return
     size = sum(len(tensor.raw_data) for tensor in model.graph.initializer)
-    size += len(metadata.entries(model).get(metadata.MODULE, ""))
+    size += len(naming.entries(model).get(naming.MODULE, ""))
     if external_data is None:
         external_data = size > MOST_BYTES
     if not external_data:
@@ -176,7 +176,7 @@ def _names_data(content: bytes, data: Path) -> bool:
     named = [{entry.key: entry.value for entry in each} for each in external]
     checksum = _checksum(read_regular(data, follow=False))
     is_named = [each.get("location") == data.name and each.get("checksum") == checksum for each in named]
-    return metadata.EXPORT in metadata.entries(model) and bool(named) and all(is_named)
+    return naming.EXPORT in naming.entries(model) and bool(named) and all(is_named)
 
 
 def _checksum(data: bytes) -> str:

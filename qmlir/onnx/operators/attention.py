@@ -13,8 +13,7 @@ from qmlir.dialects.nn.movement.ops import ReshapeOp, TransposeOp, UnsqueezeOp, 
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of, data_type
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.operators.expansion import expanded_as
-from qmlir.onnx.operators.shapes import places, size_of
+from qmlir.onnx.operators.shapes import expanded_as, places, size_of
 
 ATTENTION_SINCE, LENGTHS_SINCE, WINDOWS_SINCE = 23, 24, 25
 

@@ -16,8 +16,8 @@ from xdsl.ir import SSAValue
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
-from qmlir.dialects.nn.expansion import ops as expansion
 from qmlir.dialects.nn.reduction import ops as reduction
+from qmlir.dialects.nn.shapes import ops as expansion
 from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import shape_of
 from qmlir.onnx.node import Node

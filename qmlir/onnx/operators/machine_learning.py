@@ -15,8 +15,8 @@ from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.logic import ops as logic
+from qmlir.dialects.nn.normalization import ops as softmax
 from qmlir.dialects.nn.reduction import ops as reduction
-from qmlir.dialects.nn.softmax import ops as softmax
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.movement import flattened

@@ -1,4 +1,4 @@
-"""Data movement: operators that reorder or reshape elements."""
+"""Importers of operators that move, select or sort elements."""
 
 import math
 from collections.abc import Sequence
@@ -8,15 +8,18 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.movement.ops import normalized_axis
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.constant_shapes import Copied, resolved_sizes, size_source
-from qmlir.onnx.export.emission import Exporter, Outgoing, number
+from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of, number
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.one_to_one import Mirrored
+
+# Data movement: operators that reorder or reshape elements.
 
 SPACE_MODE_SINCE = 28
 
@@ -129,6 +132,27 @@ def _export_space_to_depth(out: Outgoing, op: movement.SpaceToDepthOp) -> None:
     out.node("SpaceToDepth", out.inputs, out.output, blocksize=op.block, mode=mode)
 
 
+# Operators that select or sort elements by value.
+
+
+def _compress(node: Node) -> SSAValue:
+    """ONNX Compress: a gather along `axis`, or of the flattened input, at the places where the condition is true."""
+    data, condition = node.quantized(), node.input(1)
+    axis = node.attribute("axis")
+    if axis is None:
+        data, axis = flattened(node, data), 0
+    places = node.add(indexing.NonZeroOp, condition).result
+    places = node.add(movement.SqueezeOp, places, axes=(0,)).result
+    return node.add(indexing.GatherOp, data, places, axis=axis).result
+
+
+def _export_top_k(out: Outgoing, op: indexing.TopKOp) -> None:
+    k = out.parameter("k")
+    if op.k_value is not None and not shape_of(op.k_value):
+        k = out.node("Reshape", [k, out.constant(np.array([1], np.int64))])
+    out.node("TopK", [out.name(op.input), k], out.outputs, **attributes_of(op, "axis largest"))
+
+
 IMPORTERS: dict[str, Importer] = {
     "Identity": _identity,
     "Reshape": _reshape,
@@ -136,10 +160,12 @@ IMPORTERS: dict[str, Importer] = {
     "Transpose": _transpose,
     "Split": _split,
     "SpaceToDepth": Mirrored("SpaceToDepth", movement.SpaceToDepthOp, "mode blocksize=block_size").imported,
+    "TopK": Mirrored("TopK", indexing.TopKOp, "axis largest").imported,
+    "Compress": _compress,
 }
-
 EXPORTERS: dict[type[Operation], Exporter] = {
     movement.ReshapeOp: _export_reshape,
     movement.SplitOp: _export_split,
     movement.SpaceToDepthOp: _export_space_to_depth,
+    indexing.TopKOp: _export_top_k,
 }

@@ -1,12 +1,4 @@
-"""Quantization operators: on import, constant parameters become part of types; others become arithmetic.
-
-With constant scales and zero points, a QuantizeLinear becomes a `quant.qcast`, a DequantizeLinear a `quant.dcast`, and
-a QLinearConv or QLinearMatMul the `nn` operation on quantized values. With parameters known only at run time, the same
-integers are computed by plain arithmetic: `saturate(round_half_even(x / scale) + zero_point)` and `(x - zero_point) *
-scale`, in f32 with the result rounded once. Contractions accumulate in i32, wrap if ONNX lets them overflow, and are
-rescaled by `f32(f32(s_a * s_b) / s_y)` as in ONNX Runtime. Values may also be stored as low-precision floats: the
-quotient is rounded to that type, and saturates unless the node disables it.
-"""
+"""Import and export of quantization, and export of trained fake quantization."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,7 +24,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.requantization import accumulator_scale
+from qmlir.dialects.calib.ops import FakeQuantOp
 from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.constant.ops import storage_element
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
@@ -40,6 +34,7 @@ from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import SmallFloat, as_integer, as_small_float, element_of, shape_of
+from qmlir.ir.diagnostics import op_error
 from qmlir.onnx.export.emission import Exporter, Outgoing
 from qmlir.onnx.export.forms.casts import (
     PRECISION_OPSET,
@@ -53,6 +48,15 @@ from qmlir.onnx.export.forms.casts import (
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.contraction import window_properties
 from qmlir.onnx.parameters import QParams
+
+# Quantization operators: on import, constant parameters become part of types; others become arithmetic.
+#
+# With constant scales and zero points, a QuantizeLinear becomes a `quant.qcast`, a DequantizeLinear a `quant.dcast`,
+# and a QLinearConv or QLinearMatMul the `nn` operation on quantized values. With parameters known only at run time,
+# the same integers are computed by plain arithmetic: `saturate(round_half_even(x / scale) + zero_point)` and `(x -
+# zero_point) * scale`, in f32 with the result rounded once. Contractions accumulate in i32, wrap if ONNX lets them
+# overflow, and are rescaled by `f32(f32(s_a * s_b) / s_y)` as in ONNX Runtime. Values may also be stored as
+# low-precision floats: the quotient is rounded to that type, and saturates unless the node disables it.
 
 UI8 = IntegerType(8, Signedness.UNSIGNED)
 
@@ -409,8 +413,56 @@ IMPORTERS: dict[str, Importer] = {
     "QLinearMatMul": _qlinear_matmul,
 }
 
+
+# Export of trained fake quantization.
+
+CAST_BITS = 16
+"""The widest integers of QuantizeLinear, in bits."""
+
+
+def _fake_quant(out: Outgoing, op: FakeQuantOp) -> None:
+    """QuantizeLinear and DequantizeLinear of the trained scale; the formula where that is known at run time only."""
+    if op.method.data != "tqt" or element_of(op.input) == f64:
+        raise op_error(op, f"can be exported only for f32 and method 'tqt', but got '{op.method.data}'")
+    threshold = constant_array(op.parameters[0])
+    bits = op.bits.value.data
+    if threshold is None or bits > CAST_BITS:
+        _spelled_out(out, op)
+        return
+    scales = np.exp2(np.ceil(threshold.astype(np.float64)) - _exponent(op))
+    storage = IntegerType(bits) if op.is_signed else IntegerType(bits, Signedness.UNSIGNED)
+    if op.axis is None:
+        element = UniformQuantizedType.per_tensor(storage, f32, float(scales))
+    else:
+        element = UniformQuantizedType.per_axis(storage, f32, op.axis.value.data, [float(each) for each in scales])
+    stored = quantize(out, out.inputs[0], op.input, element)
+    dequantize(out, stored, op.input, element, out.output)
+
+
+def _exponent(op: FakeQuantOp) -> int:
+    """The scale is `2^(ceil(log2_threshold) - n)`."""
+    bits = op.bits.value.data
+    return bits - 1 if op.is_signed else bits
+
+
+def _spelled_out(out: Outgoing, op: FakeQuantOp) -> None:
+    """`clip(rne(x / s), n, p) * s`, the integers in f64."""
+    x, threshold = out.inputs
+    exponent = out.node("Sub", [out.node("Ceil", [threshold]), out.constant(np.array(float(_exponent(op))), f32)])
+    scale = out.node("Pow", [out.constant(np.array(2.0), f32), exponent])
+    if op.axis is not None:
+        layout = [1] * len(shape_of(op.input))
+        layout[op.axis.value.data] = -1
+        scale = out.node("Reshape", [scale, out.constant(np.array(layout, np.int64))])
+    rounded = out.cast(out.node("Round", [out.node("Div", [x, scale])]), f64)
+    limits = [out.constant(np.array(float(each)), f64) for each in op.limits]
+    product = out.node("Mul", [out.node("Clip", [rounded, *limits]), out.cast(scale, f64)])
+    out.cast(product, f32, out.output)
+
+
 EXPORTERS: dict[type[Operation], Exporter] = {
     QuantizeCastOp: _export_qcast,
     DequantizeCastOp: _export_dcast,
     StorageCastOp: _export_scast,
+    FakeQuantOp: _fake_quant,
 }

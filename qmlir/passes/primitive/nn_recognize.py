@@ -9,10 +9,9 @@ from xdsl.passes import ModulePass
 
 from qmlir import registry
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.canonicalize.batch_norm import unfolded_reason
-from qmlir.dialects.nn.normalization.ops import BatchNormOp
+from qmlir.dialects.nn.canonicalize.constants import unfolded_reason
+from qmlir.dialects.nn.normalization.ops import BatchNormOp, SoftmaxOp
 from qmlir.dialects.nn.raising.recognition import RECOGNIZERS, recognized
-from qmlir.dialects.nn.softmax.ops import SoftmaxOp
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.passes import ROUNDED, Preservation, count

@@ -21,7 +21,7 @@ from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.ir.provenance import origins_of, set_origins
-from qmlir.quantization.stored_floats import stored_float
+from qmlir.quantization.signed_weights import stored_float
 
 
 def _integers(array: Array, below: int) -> Array:

@@ -9,7 +9,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from qmlir.arithmetic.observers import observer_names
+from qmlir.arithmetic.statistics import observer_names
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import nearest_name, text_error

@@ -24,7 +24,6 @@ from qmlir.dialects.nn.movement.ops import normalized_axis
 from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.requantize import is_qlinear
-from qmlir.dialects.nn.softmax import ops as softmax
 from qmlir.dialects.nn.trees import ops as trees
 from qmlir.dialects.quant.ops import CastOperation, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
@@ -107,7 +106,7 @@ def _batch_norm(op: normalization.BatchNormOp, walk: PaddingWalk) -> Sequence[Pa
     return None if is_open else [PaddedValue(data)]
 
 
-def _softmax(op: softmax.SoftmaxOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
+def _softmax(op: normalization.SoftmaxOp, walk: PaddingWalk) -> Sequence[PaddedValue] | None:
     axes = walk.axes(op.input)
     axis = normalized_axis(op.axis.value.data, len(axes))
     if not axes[axis].names:
@@ -124,7 +123,7 @@ def _softmax(op: softmax.SoftmaxOp, walk: PaddingWalk) -> Sequence[PaddedValue] 
         keep = walk.insert(op, build(logic.AndOp, [op.mask, valid])).result
         if op.is_uniform_if_empty:
             scores, keep = _uniform(op, walk, scores, keep, valid)
-    made = build(softmax.SoftmaxOp, [scores, keep], {"axis": op.axis})
+    made = build(normalization.SoftmaxOp, [scores, keep], {"axis": op.axis})
     if op.requantize is not None:
         made.properties["requantize"] = op.properties["requantize"]
     made.attributes.update(op.attributes)
@@ -142,7 +141,7 @@ def _zero(value: SSAValue) -> Array:
 
 
 def _uniform(
-    op: softmax.SoftmaxOp, walk: PaddingWalk, scores: SSAValue, keep: SSAValue, valid: SSAValue
+    op: normalization.SoftmaxOp, walk: PaddingWalk, scores: SSAValue, keep: SSAValue, valid: SSAValue
 ) -> tuple[SSAValue, SSAValue]:
     """Returns scores and a mask that give fully masked rows uniform probabilities, `1 / n` for `n` valid elements.
 
@@ -377,9 +376,9 @@ RULES: dict[type[Operation], Rule] = {
     normalization.TrailingNormOp: _trailing_norm,
     normalization.BatchNormOp: _batch_norm,
     normalization.LpNormOp: _along_one_axis,
-    softmax.SoftmaxOp: _softmax,
-    softmax.LogSoftmaxOp: _along_one_axis,
-    softmax.HardmaxOp: _along_one_axis,
+    normalization.SoftmaxOp: _softmax,
+    normalization.LogSoftmaxOp: _along_one_axis,
+    normalization.HardmaxOp: _along_one_axis,
     reduction.ReduceOp: _reduce,
     reduction.ArgExtremeOp: _arg_extreme,
     reduction.ScanOp: _scan,

@@ -13,7 +13,6 @@ from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.elementwise.ops import AddOp, CastOp, DivOp, EqualOp, LessOp, MinOp, MulOp, SubOp, WhereOp
-from qmlir.dialects.nn.expansion import ops as expansion
 from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.movement.ops import normalized_axes, normalized_axis, slice_indices
@@ -418,7 +417,7 @@ def _split(op: movement.SplitOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     return [PaddedValue((*axes[:axis], Extent.of(size), *axes[axis + 1 :])) for size in sizes]
 
 
-def _expand(op: expansion.ExpandOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+def _expand(op: shapes.ExpandOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     walk.data(op, op.input)
     target = tuple(as_extent(size) for size in _integers(op, walk, "shape") or [])
     _at_least(op, walk, 0, *target)
@@ -426,13 +425,13 @@ def _expand(op: expansion.ExpandOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     return [PaddedValue(after, places=_moved_places(walk.facts(op.input), after))]
 
 
-def _tile(op: expansion.TileOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+def _tile(op: shapes.TileOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     repeats = [as_extent(size) for size in _integers(op, walk, "repeats") or []]
     _at_least(op, walk, 0, *repeats)
     return [PaddedValue(tuple(factor * extent for factor, extent in zip(repeats, walk.axes(op.input), strict=True)))]
 
 
-def _pad(op: expansion.PadOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+def _pad(op: shapes.PadOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     axes = walk.axes(op.input)
     pads, named = _known(op, walk, "pads"), _known(op, walk, "axes")
     given = [None if numbers is None else np.array(numbers) for numbers in (pads, named)]
@@ -451,7 +450,7 @@ def _pad(op: expansion.PadOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     return [PaddedValue(tuple(after))]
 
 
-def _constant_value(op: expansion.PadOp, walk: PaddingWalk) -> Array:
+def _constant_value(op: shapes.PadOp, walk: PaddingWalk) -> Array:
     assert op.value is not None
     if not is_constant(op.value):
         walk.decline(op, "pads after a dynamic dimension with an unknown value")
@@ -460,7 +459,7 @@ def _constant_value(op: expansion.PadOp, walk: PaddingWalk) -> Array:
     return array.reshape(())
 
 
-def _trilu(op: expansion.TriluOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
+def _trilu(op: shapes.TriluOp, walk: PaddingWalk) -> Sequence[PaddedValue]:
     axes = walk.axes(op.input)
     for axis in axes[-2:]:
         walk.count(op, axis)
@@ -542,10 +541,10 @@ RULES: dict[type[Operation], Rule] = {
     movement.SliceOp: _with_lists(_slice),
     movement.ConcatOp: _with_lists(_concat),
     movement.SplitOp: _split,
-    expansion.ExpandOp: _with_lists(_expand),
-    expansion.TileOp: _tile,
-    expansion.PadOp: _pad,
-    expansion.TriluOp: _trilu,
+    shapes.ExpandOp: _with_lists(_expand),
+    shapes.TileOp: _tile,
+    shapes.PadOp: _pad,
+    shapes.TriluOp: _trilu,
     indexing.GatherOp: _with_lists(_gather),
     indexing.GatherElementsOp: _gather_elements,
     indexing.OneHotOp: _one_hot,

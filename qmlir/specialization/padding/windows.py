@@ -21,7 +21,6 @@ from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.contraction.ops import values_of
 from qmlir.dialects.nn.decomposition import components_of
 from qmlir.dialects.nn.elementwise import ops as elementwise
-from qmlir.dialects.nn.expansion import ops as expansion
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.pooling import ops as pooling
@@ -32,6 +31,7 @@ from qmlir.dialects.nn.requantize import is_qlinear
 from qmlir.dialects.nn.resizing import evaluate as resized
 from qmlir.dialects.nn.resizing.ops import STRETCH, Resized, ResizeOp, scaled_size
 from qmlir.dialects.nn.result_shapes import Windows, output_size, transposed_size
+from qmlir.dialects.nn.shapes import ops as expansion
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import COMPONENTS

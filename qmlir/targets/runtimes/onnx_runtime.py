@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from ctypes import string_at
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
 from inspect import isclass
 from os import PathLike, fspath
 from typing import Any, cast
@@ -14,7 +17,37 @@ from onnx import ModelProto, TensorProto, helper
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error, unknown
 from qmlir.onnx.order import nodes_within
-from qmlir.targets.runtimes.packages import imported
+
+# The optional packages that this folder wraps: whether they are there, and one line for the user where not.
+
+TITLES: Mapping[str, str] = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
+"""What a package is called in a table, by its name. The names are what `--against` takes."""
+
+
+def is_installed(package: str) -> bool:
+    """Returns true if a peer package is installed. Raises `DiagnosticError` for an unknown peer."""
+    if package not in TITLES:
+        raise text_error(unknown("peer", package, TITLES))
+    return find_spec(package) is not None
+
+
+def installed_version(package: str) -> str:
+    """`1.31.1`: for a table that says what was compared with. Raises `DiagnosticError` where it is not installed."""
+    check_installed(package)
+    return version(package)
+
+
+def check_installed(package: str) -> None:
+    """Raise `DiagnosticError`, which says what to install, where a peer is missing."""
+    if not is_installed(package):
+        raise text_error(f"{TITLES[package]} is not installed; run pip install 'qmlir[peers]'")
+
+
+def imported(package: str, part: str = "") -> Any:
+    """The module of a peer, or a `part` of it, `quantization`. Raises `DiagnosticError` where it is not installed."""
+    check_installed(package)
+    return import_module(f"{package}.{part}" if part else package)
+
 
 PACKAGE = "onnxruntime"
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from qmlir.arithmetic.functions.roots import ROOT_BITS, reciprocal_roots
+from qmlir.arithmetic.functions.single import ROOT_BITS, reciprocal_roots
 from qmlir.arithmetic.row_norms import RowBounds
 
 LARGEST = (1 << ROOT_BITS) - 1

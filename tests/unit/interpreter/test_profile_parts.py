@@ -17,7 +17,7 @@ from safetensors.numpy import load, save
 from qmlir.arithmetic.moments import Moments
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.interpreter.observers import RunFigures
-from qmlir.interpreter.profile_parts import ProfilePart
+from qmlir.interpreter.profiling import ProfilePart
 from qmlir.ir.diagnostics import DiagnosticError
 
 NOTHING = np.inf, -np.inf, 0.0, 0.0

@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 
 import qmlir
 from benchmarks.architectures import ARCHITECTURES, FOLDER, filled, random_inputs, with_random_weights
-from qmlir.dialects.nn.softmax.ops import SoftmaxOp
+from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.environment import default_environment
 from qmlir.interpreter.interpreter import Listener
 from qmlir.interpreter.run import interpret

@@ -7,8 +7,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.expansion.ops import PadOp
 from qmlir.dialects.nn.reduction.ops import ReduceSumOp
+from qmlir.dialects.nn.shapes.ops import PadOp
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import DiagnosticError
 

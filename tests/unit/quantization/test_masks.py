@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.dialects.nn.attention.ops import AttentionOp
-from qmlir.dialects.nn.softmax.ops import SoftmaxOp
+from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.extensions.report.inspection.explaining import explain_node
 from qmlir.ir.builtin_types import element_of

@@ -12,11 +12,11 @@ from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
-from qmlir.dialects.nn.expansion import ops as expansion
+from qmlir.dialects.nn.indexing import ops as selection
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.reduction import ops as reduction
-from qmlir.dialects.nn.selection import ops as selection
+from qmlir.dialects.nn.shapes import ops as expansion
 from qmlir.dialects.quant.canonicalize import RESCALES
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp

@@ -23,9 +23,8 @@ from xdsl.universe import Universe
 
 from qmlir import registry
 from qmlir.arithmetic.calibrators import Range, calibrate
-from qmlir.arithmetic.observers import Observer, kept_of, merged_kept
 from qmlir.arithmetic.schemes import Grid, Parameters, Scheme, Storage, parameters
-from qmlir.arithmetic.statistics import Statistics
+from qmlir.arithmetic.statistics import Observer, Statistics, kept_of, merged_kept
 from qmlir.dialects.kernel.custom import CustomKernel
 from qmlir.dialects.nn.activations.ops import ReluOp, SigmoidOp
 from qmlir.dialects.nn.constant.ops import ConstantOp

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 import qmlir
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.constant.ops import ConstantOp
-from qmlir.dialects.nn.expansion.ops import ExpandOp
+from qmlir.dialects.nn.shapes.ops import ExpandOp
 from qmlir.environment import default_environment
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import DiagnosticError

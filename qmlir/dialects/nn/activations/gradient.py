@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.activations import ops
 from qmlir.dialects.nn.elementwise.ops import ErfOp, ExpOp
-from qmlir.dialects.nn.gradient.rules import Backward, Gradients, Rule, Terms, formula
+from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule, Terms, formula
 from qmlir.dialects.nn.terms import Term
 
 

@@ -34,9 +34,9 @@ from qmlir.dialects.nn.elementwise.ops import (
 )
 from qmlir.dialects.nn.logic.ops import AndOp
 from qmlir.dialects.nn.movement.ops import ConcatOp, ReshapeOp, UnsqueezeOp
+from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.nn.reduction.ops import ReduceMaxOp
 from qmlir.dialects.nn.shapes.ops import RangeOp, ShapeOp
-from qmlir.dialects.nn.softmax.ops import SoftmaxOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
 

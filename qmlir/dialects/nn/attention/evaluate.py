@@ -14,7 +14,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.attention import ops
 from qmlir.dialects.nn.evaluation.arrays import widened
 from qmlir.dialects.nn.indexing.evaluate import checked_indices
-from qmlir.dialects.nn.softmax.evaluate import Rounding, rounding, softmax
+from qmlir.dialects.nn.normalization.evaluate import Rounding, rounding, softmax
 from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import dense_dtype
 

@@ -3,7 +3,7 @@
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.attention import ops
-from qmlir.dialects.nn.gradient.rules import Backward, Rule, first_only
+from qmlir.dialects.nn.gradient_rules import Backward, Rule, first_only
 from qmlir.dialects.nn.terms import Term
 
 

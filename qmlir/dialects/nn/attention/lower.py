@@ -20,8 +20,8 @@ from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.elementwise.ops import AddOp, CastOp, DivOp, EqualOp, MulOp, SubOp, WhereOp
 from qmlir.dialects.nn.indexing.ops import GatherOp
+from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.nn.reduction.ops import ReduceMaxOp
-from qmlir.dialects.nn.softmax.ops import SoftmaxOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.text.elements import dense_dtype
 

@@ -2,12 +2,10 @@
 
 from xdsl.pattern_rewriter import RewritePattern
 
-from qmlir.dialects.nn.canonicalize import batch_norm, constants, control, elementwise, movement
+from qmlir.dialects.nn.canonicalize import constants, control, elementwise
 
 PATTERNS: tuple[RewritePattern, ...] = (
-    *movement.PATTERNS,
     *elementwise.PATTERNS,
     *constants.PATTERNS,
-    *batch_norm.PATTERNS,
     *control.STACKING,
 )

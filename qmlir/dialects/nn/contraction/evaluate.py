@@ -14,7 +14,6 @@ from qmlir.arithmetic.exact_sums import as_integers, exact_matmul, sum_dtype
 from qmlir.arithmetic.requantization import accumulator_scale, magnitude, to_f32
 from qmlir.arithmetic.requantization import widened as widened_integers
 from qmlir.dialects.nn.contraction import ops
-from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.contraction.ops import EinsumOp, values_of
 from qmlir.dialects.nn.evaluation.arrays import columns, is_integral, places, widened, window_view
 from qmlir.dialects.nn.evaluation.parameters import Centred, centred, rescaled, uniform_of
@@ -197,7 +196,7 @@ class _Product:
     blocks: Array | None
     arrange: Callable[[Array], Array]
 
-    def quantized(self, op: contraction.ContractionOp, bias: Array | None = None) -> Result:
+    def quantized(self, op: ops.ContractionOp, bias: Array | None = None) -> Result:
         """Returns the stored result; `bias` broadcasts to it, as integers, or as f32 if there are blocks."""
         if self.blocks is not None:
             total = self.arrange(_sum_of_blocks(self.left, self.right, self.scale, self.blocks))
@@ -209,7 +208,7 @@ class _Product:
         return _rescaled(op, accumulator, scale, bias)
 
 
-def _rescaled(op: contraction.ContractionOp, accumulator: Array, scale: Array, bias: Array | None) -> Result:
+def _rescaled(op: ops.ContractionOp, accumulator: Array, scale: Array, bias: Array | None) -> Result:
     """Adds the integers of a bias to exact sums, and returns the stored result."""
     if bias is not None:
         integers = bias.astype(np.int64)
@@ -228,7 +227,7 @@ def _blocks(weight: SSAValue, stored: Array, axes: Sequence[int]) -> Array | Non
     return _block_of_each(weight, stored.shape, axes)
 
 
-def _bias(op: contraction.BiasedContractionOp, bias: Array | None, spatial: int) -> Array | None:
+def _bias(op: ops.BiasedContractionOp, bias: Array | None, spatial: int) -> Array | None:
     """Returns the bias in a shape that broadcasts to the result: as integers, or as f32 if the weights have blocks."""
     if bias is None or op.bias is None:
         return None
@@ -241,7 +240,7 @@ def _unchanged(product: Array) -> Array:
     return product
 
 
-def _quantized_matmul(op: contraction.MatMulOp, lhs: Array, rhs: Array) -> Result:
+def _quantized_matmul(op: ops.MatMulOp, lhs: Array, rhs: Array) -> Result:
     x, w = centred(op.lhs, lhs), centred(op.rhs, rhs)
     scale = accumulator_scale(x.scale, w.scale)
     left, right = _operands(x, w, lhs.shape[-1])
@@ -263,9 +262,7 @@ def _quantized_matmul(op: contraction.MatMulOp, lhs: Array, rhs: Array) -> Resul
     return _Product(left, right, scale, blocks, arrange if dropped else _unchanged).quantized(op)
 
 
-def _quantized_fully_connected(
-    op: contraction.FullyConnectedOp, data: Array, weight: Array, bias: Array | None
-) -> Result:
+def _quantized_fully_connected(op: ops.FullyConnectedOp, data: Array, weight: Array, bias: Array | None) -> Result:
     x, w = centred(op.data, data), centred(op.weight, weight)
     scale = accumulator_scale(x.scale, w.scale)
     left, right = _operands(x, w, data.shape[-1])
@@ -285,7 +282,7 @@ def _columns(data: Array, windows: Windows, groups: int, counts: tuple[int, ...]
     return view.transpose(order).reshape(groups, batch * math.prod(counts), terms)
 
 
-def _quantized_conv(op: contraction.ConvOp, data: Array, weight: Array, bias: Array | None) -> Result:
+def _quantized_conv(op: ops.ConvOp, data: Array, weight: Array, bias: Array | None) -> Result:
     x, w = centred(op.data, data), centred(op.weight, weight)
     groups, kernel = op.groups.value.data, weight.shape[2:]
     windows = Windows.of(kernel, values_of(op.strides), values_of(op.dilations), values_of(op.pads))
@@ -310,9 +307,7 @@ def _quantized_conv(op: contraction.ConvOp, data: Array, weight: Array, bias: Ar
     return product.quantized(op, _bias(op, bias, len(counts)))
 
 
-def _quantized_conv_transpose(
-    op: contraction.ConvTransposeOp, data: Array, weight: Array, bias: Array | None
-) -> Result:
+def _quantized_conv_transpose(op: ops.ConvTransposeOp, data: Array, weight: Array, bias: Array | None) -> Result:
     x, w = centred(op.data, data), centred(op.weight, weight)
     windows, groups, spatial = op.windows_of(weight.shape[2:]), op.group_count, data.ndim - 2
     left, right = _operands(x, w, weight.shape[0] // groups * math.prod(weight.shape[2:]))
@@ -345,8 +340,8 @@ def _quantized_einsum(op: EinsumOp, arrays: tuple[Array, ...]) -> Result:
 
 QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
     EinsumOp: _quantized_einsum,
-    contraction.MatMulOp: _quantized_matmul,
-    contraction.FullyConnectedOp: _quantized_fully_connected,
-    contraction.ConvOp: _quantized_conv,
-    contraction.ConvTransposeOp: _quantized_conv_transpose,
+    ops.MatMulOp: _quantized_matmul,
+    ops.FullyConnectedOp: _quantized_fully_connected,
+    ops.ConvOp: _quantized_conv,
+    ops.ConvTransposeOp: _quantized_conv_transpose,
 }

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.contraction import ops
 from qmlir.dialects.nn.contraction.ops import ELLIPSIS, EinsumOp, Equation
-from qmlir.dialects.nn.gradient.rules import Backward, Gradients, Rule
+from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule
 from qmlir.dialects.nn.result_shapes import Windows
 from qmlir.ir.builtin_types import shape_of
 

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type
 from qmlir.dialects.nn.elementwise import ops
-from qmlir.dialects.nn.gradient.rules import Backward, Gradients, Rule, Terms, formula, nothing
+from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule, Terms, formula, nothing
 from qmlir.dialects.nn.terms import Term
 from qmlir.ir.builtin_types import element_of, shape_of
 

@@ -13,10 +13,10 @@ from qmlir.dialects.nn.elementwise import evaluate as elementwise
 from qmlir.dialects.nn.elementwise.ops import AddOp, MulOp
 from qmlir.dialects.nn.evaluation.arrays import window_view
 from qmlir.dialects.nn.evaluation.parameters import uniform_of
+from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.nn.pooling.ops import AveragePoolOp
 from qmlir.dialects.nn.requantize import affine
 from qmlir.dialects.nn.result_shapes import covered_elements
-from qmlir.dialects.nn.softmax.ops import SoftmaxOp
 from qmlir.dialects.quant.evaluate import dequantize, quantize
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.types import UniformQuantizedType

@@ -9,10 +9,10 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.elementwise.ops import CastOp, EqualOp
-from qmlir.dialects.nn.gradient.rules import Backward, Gradients, Rule, first_only
+from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule, first_only
 from qmlir.dialects.nn.indexing import ops
+from qmlir.dialects.nn.indexing.ops import TopKOp
 from qmlir.dialects.nn.movement.ops import ConcatOp, normalized_axis
-from qmlir.dialects.nn.selection.ops import TopKOp
 from qmlir.dialects.nn.terms import Term
 from qmlir.ir.builtin_types import element_of, shape_of
 

@@ -20,11 +20,11 @@ from qmlir.dialects.nn.contraction.lower_products import uniform_type
 from qmlir.dialects.nn.elementwise.ops import AddOp
 from qmlir.dialects.nn.lowering.elements import looked_up, operand_map
 from qmlir.dialects.nn.lowering.indexing import channels_first, channels_last, sliding
+from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.nn.pooling.lower import window_map
 from qmlir.dialects.nn.pooling.ops import AveragePoolOp
 from qmlir.dialects.nn.requantize import affine, is_qlinear
 from qmlir.dialects.nn.result_shapes import covered_elements
-from qmlir.dialects.nn.softmax.ops import SoftmaxOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import shape_of
 

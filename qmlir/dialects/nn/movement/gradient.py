@@ -7,11 +7,11 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.contraction.ops import MatMulOp
-from qmlir.dialects.nn.expansion import ops as expansion
-from qmlir.dialects.nn.gradient.rules import Backward, Gradients, Rule, first_only
+from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule, first_only
+from qmlir.dialects.nn.indexing import ops as selection
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.movement.ops import normalized_axis, slice_indices
-from qmlir.dialects.nn.selection import ops as selection
+from qmlir.dialects.nn.shapes import ops as expansion
 from qmlir.dialects.nn.terms import Term
 from qmlir.ir.builtin_types import shape_of
 

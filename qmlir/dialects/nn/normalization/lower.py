@@ -1,9 +1,9 @@
-"""Lowering of normalizations to structured operations of the integer level."""
+"""Lowering of softmax and normalization to the `kernel` dialect."""
 
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import f32, f64, i32
+from xdsl.dialects.builtin import AnyFloat, f32, f64, i32, i64
 from xdsl.dialects.math import PowFOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -11,13 +11,34 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, broadcast_map, no_lowering
 from qmlir.dialects.kernel.lowering.quantized import normalized
-from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.kernel.lowering.scalars import Scalar, constant, position
+from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.lowering.elements import identity
 from qmlir.dialects.nn.lowering.indexing import axes_map
 from qmlir.dialects.nn.lowering.rows import by_rows
 from qmlir.dialects.nn.normalization import ops
+from qmlir.dialects.nn.reduction.ops import ArgMaxOp
 from qmlir.dialects.quant.types import storage_limits
 from qmlir.ir.builtin_types import shape_of
+
+# Lowering of softmax and its logarithm row by row, and of hardmax by the index of the first maximum.
+
+
+def _hardmax(op: ops.HardmaxOp, at: Lowering) -> Sequence[SSAValue]:
+    shape, element = shape_of(op.input), at.result_element()
+    assert isinstance(element, AnyFloat)
+    axis = op.axis.value.data % len(shape)
+    places = at.value(at.insert(build(ArgMaxOp, [op.input], {"axis": axis})))
+
+    def body(place: Scalar) -> Scalar:
+        is_it = position(place.builder, axis).to(i64).compare("eq", place)
+        one, zero = (constant(place.builder, number, element) for number in (1.0, 0.0))
+        return is_it.select(one, zero)
+
+    return (at.compute([at.broadcast(places, shape)], shape, element, body),)
+
+
+# Lowering of normalizations to structured operations of the integer level.
 
 # Quantized row norms: one operation whose body sums the integers of a row, and computes one root per row.
 #
@@ -126,6 +147,9 @@ def _quantized_by(integer_norm: Lower, otherwise: Lower) -> Lower:
 
 
 LOWERINGS: dict[type[Operation], Lower] = {
+    ops.HardmaxOp: _hardmax,
+    ops.LogSoftmaxOp: by_rows,
+    ops.SoftmaxOp: by_rows,
     ops.GroupNormOp: _quantized_by(channel_norm, no_lowering),
     ops.InstanceNormOp: _quantized_by(channel_norm, by_rows),
     ops.LayerNormOp: _quantized_by(trailing_norm, by_rows),

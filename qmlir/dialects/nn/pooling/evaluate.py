@@ -15,7 +15,6 @@ from qmlir.dialects.nn.base import NnOp, element_limits
 from qmlir.dialects.nn.evaluation.arrays import widened, window_view
 from qmlir.dialects.nn.evaluation.parameters import Centred, centred, rescaled
 from qmlir.dialects.nn.pooling import ops
-from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.reduction.evaluate import exact_sum
 from qmlir.dialects.nn.result_shapes import Windows, covered_elements, output_size, taps
 from qmlir.dialects.quant.infer import same_along
@@ -154,7 +153,7 @@ EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
 Result = tuple[Array] | None
 
 
-def _counts(op: pooling.PoolOp, data: Array) -> tuple[int, ...]:
+def _counts(op: ops.PoolOp, data: Array) -> tuple[int, ...]:
     """Returns the number of windows along each spatial axis."""
     is_ceil = bool(op.ceil_mode.value.data)
     return tuple(output_size(size, op.windows, axis, is_ceil) for axis, size in enumerate(data.shape[2:]))
@@ -170,7 +169,7 @@ def _mean(op: NnOp, operand: Centred, total: Array, count: Array | int) -> Resul
     return (rescaled(op, total, scale, count),)
 
 
-def _quantized_average_pool(op: pooling.AveragePoolOp, data: Array) -> Result:
+def _quantized_average_pool(op: ops.AveragePoolOp, data: Array) -> Result:
     operand, windows, counts = centred(op.data, data), op.windows, _counts(op, data)
     axes = tuple(range(data.ndim, data.ndim + len(counts)))
     total = exact_sum(window_view(operand.integers, windows, counts, 0), axes, keep_dims=False)
@@ -179,13 +178,13 @@ def _quantized_average_pool(op: pooling.AveragePoolOp, data: Array) -> Result:
     )
 
 
-def _quantized_global_average_pool(op: pooling.GlobalAveragePoolOp, data: Array) -> Result:
+def _quantized_global_average_pool(op: ops.GlobalAveragePoolOp, data: Array) -> Result:
     operand = centred(op.data, data)
     total = exact_sum(operand.integers, tuple(range(2, data.ndim)))
     return _mean(op, operand, total, math.prod(data.shape[2:]))
 
 
 QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
-    pooling.AveragePoolOp: _quantized_average_pool,
-    pooling.GlobalAveragePoolOp: _quantized_global_average_pool,
+    ops.AveragePoolOp: _quantized_average_pool,
+    ops.GlobalAveragePoolOp: _quantized_global_average_pool,
 }

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.contraction.gradient import spread
-from qmlir.dialects.nn.gradient.rules import Backward, Gradients, Rule, first_only
+from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule, first_only
 from qmlir.dialects.nn.indexing.ops import ScatterElementsOp
 from qmlir.dialects.nn.movement.ops import ReshapeOp
 from qmlir.dialects.nn.pooling import ops

@@ -32,7 +32,14 @@ from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.elementwise.ops import AbsOp, AddOp, DivOp, ErfOp, ExpOp, LogOp, MulOp, PowOp, SqrtOp, SubOp
 from qmlir.dialects.nn.movement.ops import TransposeOp
-from qmlir.dialects.nn.normalization.ops import InstanceNormOp, LayerNormOp, LpNormOp, RmsNormOp
+from qmlir.dialects.nn.normalization.ops import (
+    InstanceNormOp,
+    LayerNormOp,
+    LogSoftmaxOp,
+    LpNormOp,
+    RmsNormOp,
+    SoftmaxOp,
+)
 from qmlir.dialects.nn.raising.constants import constant_of
 from qmlir.dialects.nn.raising.groups import Raised
 from qmlir.dialects.nn.raising.spellings import (
@@ -57,7 +64,6 @@ from qmlir.dialects.nn.raising.spellings import (
     terms,
 )
 from qmlir.dialects.nn.reduction.ops import ReduceL1Op, ReduceL2Op, ReduceLogSumExpOp, ReduceLogSumOp, ReduceMaxOp
-from qmlir.dialects.nn.softmax.ops import LogSoftmaxOp, SoftmaxOp
 from qmlir.ir.builtin_types import element_of, ranked_tensor, shape_of
 from qmlir.ir.decomposition import marks_on, set_marks
 from qmlir.ir.provenance import merged_origins, origins_of, set_origins, set_tensor_names, tensor_names

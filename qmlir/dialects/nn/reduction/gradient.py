@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.elementwise.ops import CastOp, ExpOp, SignOp
-from qmlir.dialects.nn.gradient.rules import Backward, Rule, first_only
+from qmlir.dialects.nn.gradient_rules import Backward, Rule, first_only
 from qmlir.dialects.nn.reduction import ops
 from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.nn.terms import Term

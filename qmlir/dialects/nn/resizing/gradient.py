@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.gradient.rules import Backward, Rule, first_only
+from qmlir.dialects.nn.gradient_rules import Backward, Rule, first_only
 from qmlir.dialects.nn.movement.gradient import along
 from qmlir.dialects.nn.resizing import ops
 from qmlir.dialects.nn.resizing.evaluate import (

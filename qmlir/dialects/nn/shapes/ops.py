@@ -1,16 +1,39 @@
-"""Shapes as values, for models with dynamic sizes, and ranges computed from them."""
+"""Operations that repeat, pad or mask elements, and shapes as values for models with dynamic sizes."""
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BoolAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    result_def,
+    traits_def,
+)
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import Kind, NnOp, OneOperandOp
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.base import Kind, NnOp, OneOperandOp, kind_of
+from qmlir.dialects.nn.elementwise.ops import broadcast_shapes
+from qmlir.dialects.nn.movement.ops import MovementOp, known_length, moved_element, multiplied_size, normalized_axes
+from qmlir.dialects.nn.result_shapes import check_choice
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
-from qmlir.ir.interfaces import QuantizationSlots, ReadsShapesOnly
+from qmlir.ir.interfaces import QuantizationSlots, ReadsShapesOnly, Recomputable
+
+# Shapes as values, for models with dynamic sizes, and ranges computed from them.
 
 # The number of elements of a range.
 
@@ -79,3 +102,195 @@ class RangeOp(NnOp):
                 f"start, limit and delta must be scalars, but got {', '.join(str(bound.type) for bound in bounds)}"
             )
         return [TensorType(element_of(self.start), [DYNAMIC_INDEX])]
+
+
+# Operations that repeat, pad or mask the elements of their operand.
+
+# Result shapes of operations that repeat or add elements, and the axes that stay unchanged.
+
+
+class Padding(NamedTuple):
+    """The numbers of elements added before and after an axis; negative numbers remove elements."""
+
+    before: int
+    after: int
+
+
+def paddings(pads: Sequence[int], axes: Sequence[int] | None, rank: int) -> tuple[Padding, ...]:
+    """Returns the padding of `rank` axes from `pads`: all begins, then all ends, of `axes` (ONNX Pad)."""
+    padded = range(rank) if axes is None else normalized_axes(axes, rank)
+    count = len(padded)
+    if len(pads) != 2 * count:
+        raise VerifyException(f"pads must have two values for each of {count} axes, but got {list(pads)}")
+    found = [Padding(0, 0)] * rank
+    for place, axis in enumerate(padded):
+        found[axis] = Padding(pads[place], pads[count + place])
+    return tuple(found)
+
+
+def padded_shape(shape: Sequence[int], pads: Sequence[Padding]) -> tuple[int, ...]:
+    """Returns `shape` with its padding added."""
+    sizes: list[int] = []
+    for axis, (size, (before, after)) in enumerate(zip(shape, pads, strict=True)):
+        if size != DYNAMIC_INDEX and size + before + after < 0:
+            raise VerifyException(f"cannot remove {-before - after} of the {size} elements along axis {axis}")
+        if (before, after) == (0, 0):
+            sizes.append(size)
+        else:
+            sizes.append(DYNAMIC_INDEX if size == DYNAMIC_INDEX else size + before + after)
+    return tuple(sizes)
+
+
+def unchanged_axes(before: Sequence[int], after: Sequence[int]) -> dict[int, int]:
+    """Returns the axes with unchanged static size, aligned at the end."""
+    offset = len(after) - len(before)
+    return {
+        axis: axis + offset
+        for axis, size in enumerate(before)
+        if size == after[axis + offset] and size != DYNAMIC_INDEX
+    }
+
+
+@irdl_op_definition
+class ExpandOp(MovementOp, Recomputable):
+    """Broadcasts the operand and `shape` against each other (ONNX Expand)."""
+
+    name = "nn.expand"
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("shape",)
+
+    input = operand_def(TensorType)
+    shape_value = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    shape = opt_prop_def(DenseArrayBase[IntegerType])
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        before = shape_of(self.input)
+        if self.shape_value is not None:
+            target = (DYNAMIC_INDEX,) * known_length(self.shape_value, "sizes")
+        else:
+            target = self.integers("shape") or ()
+            if any(size < 0 for size in target):
+                raise VerifyException(f"sizes must be >= 0, but got {list(target)}")
+        shape = broadcast_shapes(before, target)
+        return [TensorType(moved_element(element_of(self.input), unchanged_axes(before, shape)), shape)]
+
+
+@irdl_op_definition
+class TileOp(MovementOp):
+    """Repeats the operand `repeats[i]` times along axis `i` (ONNX Tile)."""
+
+    name = "nn.tile"
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("repeats",)
+
+    input = operand_def(TensorType)
+    repeats_value = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    repeats = opt_prop_def(DenseArrayBase[IntegerType])
+
+    def factors(self, rank: int, repeats: Array | None = None) -> tuple[int, ...]:
+        """Returns the number of repetitions along each of `rank` axes; `repeats` is the constant operand."""
+        found = self.integers("repeats", repeats) or ()
+        if len(found) != rank or any(factor < 0 for factor in found):
+            raise VerifyException(f"repeats must have one value >= 0 for each of {rank} axes, but got {list(found)}")
+        return found
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        before = shape_of(self.input)
+        if not self.is_known("repeats"):
+            return [TensorType(moved_element(element_of(self.input), None), [DYNAMIC_INDEX] * len(before))]
+        factors = self.factors(len(before))
+        kept = {axis: axis for axis, factor in enumerate(factors) if factor == 1}
+        shape = [multiplied_size(size, factor) for size, factor in zip(before, factors, strict=True)]
+        return [TensorType(moved_element(element_of(self.input), kept), shape)]
+
+
+@irdl_op_definition
+class PadOp(MovementOp):
+    """Pads the operand before and after `axes`; all axes by default (ONNX Pad).
+
+    `pads` holds the number of elements before each axis, then the number after each; negative numbers remove elements,
+    before others are added. `mode` selects the added elements: `constant` adds `value` (0 by default, which is the zero
+    point of quantized values), `reflect` mirrors at the outermost element, `edge` repeats it, `wrap` continues at the
+    other end.
+    """
+
+    name = "nn.pad"
+    ACCEPTS: ClassVar[Kind] = Kind.ANY
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("pads", "axes")
+    MODES: ClassVar[tuple[str, ...]] = ("constant", "reflect", "edge", "wrap")
+
+    input = operand_def(TensorType)
+    value = opt_operand_def(TensorType)
+    pads_value = opt_operand_def(TensorType)
+    axes_value = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    pads = opt_prop_def(DenseArrayBase[IntegerType])
+    axes = opt_prop_def(DenseArrayBase[IntegerType])
+    mode = opt_prop_def(StringAttr, StringAttr("constant"))
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def paddings(self, rank: int, *values: Array | None) -> tuple[Padding, ...]:
+        """Returns the padding of each axis; `values` are the constant operands `pads_value` and `axes_value`."""
+        given = dict(zip(self.PARAMETERS, values, strict=False))
+        pads = self.integers("pads", given.get("pads"))
+        if pads is None:
+            raise VerifyException("requires pads")
+        return paddings(pads, self.integers("axes", given.get("axes")), rank)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        before = shape_of(self.input)
+        element = element_of(self.input)
+        self._verify_value()
+        if self.is_known("pads") and self.is_known("axes"):
+            pads = self.paddings(len(before))
+            kept = {axis: axis for axis, padding in enumerate(pads) if padding == (0, 0)}
+            return [TensorType(moved_element(element, kept), padded_shape(before, pads))]
+        named = self.integers("axes") if self.is_known("axes") else None
+        padded = range(len(before)) if named is None else normalized_axes(named, len(before))
+        kept = {axis: axis for axis in range(len(before)) if axis not in padded}
+        shape = [size if axis in kept else DYNAMIC_INDEX for axis, size in enumerate(before)]
+        return [TensorType(moved_element(element, kept), shape)]
+
+    def _verify_value(self) -> None:
+        check_choice("mode", self.mode.data, self.MODES)
+        if self.value is None:
+            return
+        if self.mode.data != "constant":
+            raise VerifyException(f"a padding value requires mode 'constant', but got mode '{self.mode.data}'")
+        if any(size not in (1, DYNAMIC_INDEX) for size in shape_of(self.value)):
+            raise VerifyException(f"padding value must be one element, but got '{self.value.type}'")
+        if kind_of(element_of(self.value)) is Kind.QUANTIZED and element_of(self.value) != element_of(self.input):
+            raise VerifyException(
+                f"cannot requantize the padding value: expected type '{element_of(self.input)}', but got "
+                f"'{element_of(self.value)}'"
+            )
+
+
+@irdl_op_definition
+class TriluOp(MovementOp):
+    """Keeps the upper (`upper`) or lower triangle of the last two axes, shifted by `k` diagonals (ONNX Trilu).
+
+    The other elements are 0, which is the zero point of quantized values.
+    """
+
+    name = "nn.trilu"
+    ACCEPTS: ClassVar[Kind] = Kind.ANY
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("k",)
+    SCALARS: ClassVar[tuple[str, ...]] = ("k",)
+
+    input = operand_def(TensorType)
+    k_value = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    k = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
+    upper = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        shape = shape_of(self.input)
+        if len(shape) < 2:
+            raise VerifyException(f"input must have rank >= 2, but got '{self.input.type}'")
+        return [TensorType(element_of(self.input), shape)]

@@ -5,7 +5,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.elementwise.ops import CastOp
-from qmlir.dialects.nn.gradient.rules import Backward, Rule, first_only
+from qmlir.dialects.nn.gradient_rules import Backward, Rule, first_only
 from qmlir.dialects.nn.terms import Term
 from qmlir.dialects.nn.training.ops import DropoutOp
 from qmlir.ir.builtin_types import element_of

@@ -31,8 +31,7 @@ from qmlir.targets.cpu.emitters.ports import (
     limits,
 )
 from qmlir.targets.cpu.emitters.program import MainPort, arguments_with
-from qmlir.targets.cpu.emitters.text import Names, name_text
-from qmlir.targets.cpu.emitters.writing import INDENT
+from qmlir.targets.cpu.emitters.writing import INDENT, Names, name_text
 from qmlir.targets.cpu.isa.base import ALIGNMENT
 
 _RESERVED = (*C_KEYWORDS, *CPP_KEYWORDS, LANE, "n", "memcpy", "memmove", "arena", "main")

@@ -10,8 +10,7 @@ from qmlir.dialects.simd.base import as_vector
 from qmlir.extensions.aot.c.elements import CElement, element_of
 from qmlir.extensions.aot.c.statements import LANE, Declaration, FixedLine, Lanes, Statement
 from qmlir.targets.cpu.emitters.program import SLACK
-from qmlir.targets.cpu.emitters.text import Index, Names, Text, name_text, reads_of
-from qmlir.targets.cpu.emitters.writing import WIDTH, LoopsWriter
+from qmlir.targets.cpu.emitters.writing import WIDTH, Index, LoopsWriter, Names, Text, name_text, reads_of
 from qmlir.targets.cpu.isa.base import InstructionSet
 
 EmitOperation = Callable[["CWriter", Operation], None]

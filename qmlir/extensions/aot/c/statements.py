@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from qmlir.targets.cpu.emitters.text import Index
-from qmlir.targets.cpu.emitters.writing import INDENT
+from qmlir.targets.cpu.emitters.writing import INDENT, Index
 
 LANE = "l"
 """The variable of loops over lanes."""

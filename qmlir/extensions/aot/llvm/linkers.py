@@ -1,4 +1,4 @@
-"""Links an object with an available linker: the system's compiler or linker, or Zig from PyPI."""
+"""Objects and archives of programs without Python, and the linkers that make libraries of them."""
 
 import importlib.util
 import re
@@ -9,7 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from qmlir.ir.diagnostics import text_error
+from qmlir.extensions.aot.ahead import AheadForm
+from qmlir.extensions.aot.llvm.standalone import standalone_text
+from qmlir.ir.diagnostics import op_error, text_error
+from qmlir.targets.cpu.emitters.card import WrittenFiles, code_bytes
+from qmlir.targets.cpu.emitters.llvm.target import code_target
+from qmlir.targets.cpu.emitters.ports import EntryPoint
+
+# Links an object with an available linker: the system's compiler or linker, or Zig from PyPI.
 
 Linker = Callable[[str], Sequence[str] | None]
 """Returns the link command for a triple, without files; `None` if it doesn't support that or is not available."""
@@ -109,3 +116,67 @@ def _named(command: Sequence[str]) -> str:
 
 
 _UNDEFINED = re.compile(r"undefined symbol: (\w+)")
+
+
+# Archives of objects (`.a`) as System V, GNU and LLVM linkers read them: a symbol index, and the objects.
+#
+# A file is `!<arch>\n` and members, each a header of 60 characters and its bytes, padded to an even size. The first
+# member, named `/`, holds the number of symbols, the offset of the member of each (32 bits, big-endian), and their
+# names, each terminated by a zero byte. A member named `//` holds names longer than 15 characters.
+
+_MAGIC = b"!<arch>\n"
+_LONGEST = 15
+
+
+def _member(name: str, data: bytes) -> bytes:
+    head = f"{name:<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(data):<10}`\n"
+    return head.encode("ascii") + data + b"\n" * (len(data) % 2)
+
+
+def archive(name: str, data: bytes, symbols: Sequence[str]) -> bytes:
+    """Returns an archive of one object that defines these symbols."""
+    long_names, own = b"", f"{name}/"
+    if len(name) > _LONGEST:
+        long_names, own = _member("//", f"{name}/\n".encode("ascii")), "/0"
+    names = b"".join(symbol.encode("ascii") + b"\0" for symbol in symbols)
+    size = 4 + 4 * len(symbols) + len(names)
+    place = len(_MAGIC) + len(_member("/", bytes(size))) + len(long_names)
+    index = b"".join([len(symbols).to_bytes(4, "big"), place.to_bytes(4, "big") * len(symbols), names])
+    return b"".join([_MAGIC, _member("/", index), long_names, _member(own, data)])
+
+
+# Programs without Python as machine code: an object, a static library, and a shared library.
+
+
+def object_of(entry: EntryPoint) -> bytes:
+    """Returns the object of a program. Raises `DiagnosticError` if the CPU lacks required features, or LLVM fails."""
+    target, isa = code_target(entry.machine), entry.program.isa
+    missing = sorted(isa.needs - target.processor.features)
+    if missing:
+        found = f"{target.triple} {target.cpu or 'generic'}"
+        raise op_error(entry.program.main, f"requires {isa.name}, but {found} lacks {', '.join(missing)}")
+    return target.compiled(standalone_text(entry, target.processor))
+
+
+def _write_object(entry: EntryPoint) -> WrittenFiles:
+    """Writes `NAME.o`, an object for a linker."""
+    data = object_of(entry)
+    return WrittenFiles({f"{entry.name}.o": data}, code_bytes(data))
+
+
+def _write_static(entry: EntryPoint) -> WrittenFiles:
+    """Writes `libNAME.a`, a static library."""
+    data, symbols = object_of(entry), [f"{entry.name}_run_in", f"{entry.name}_run"]
+    return WrittenFiles({f"lib{entry.name}.a": archive(f"{entry.name}.o", data, symbols)}, code_bytes(data))
+
+
+def _write_shared(entry: EntryPoint) -> WrittenFiles:
+    """Writes `libNAME.so`. Raises `DiagnosticError` if no available linker supports the machine."""
+    data = object_of(entry)
+    library = shared_library(entry.name, data, code_target(entry.machine).triple)
+    return WrittenFiles({f"lib{entry.name}.so": library}, code_bytes(data))
+
+
+OBJECT = AheadForm("an object in machine code", "", _write_object)
+STATIC = AheadForm("an archive of the object", "", _write_static)
+SHARED = AheadForm("a shared library", "", _write_shared)

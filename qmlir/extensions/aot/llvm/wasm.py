@@ -14,8 +14,7 @@ from functools import cache
 from importlib.resources import files
 
 from qmlir.extensions.aot.ahead import AheadForm
-from qmlir.extensions.aot.llvm.forms import object_of
-from qmlir.extensions.aot.llvm.linkers import wasm_module
+from qmlir.extensions.aot.llvm.linkers import object_of, wasm_module
 from qmlir.ir.diagnostics import text_error
 from qmlir.targets.cpu.emitters.card import WrittenFiles, code_bytes
 from qmlir.targets.cpu.emitters.llvm.target import code_target

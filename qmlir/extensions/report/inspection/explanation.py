@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from qmlir.extensions.report.inspection.deciding import DEFAULT, Observation, OperationDecision, SlotDecision
-from qmlir.extensions.report.inspection.kernels import NodeKernel
-from qmlir.extensions.report.inspection.values import ValueInfo
+from qmlir.extensions.report.inspection.layers import NodeKernel
+from qmlir.extensions.report.inspection.naming import ValueInfo
 from qmlir.ir.diagnostics import printable
 from qmlir.passmanager.instrumentation import Change
 from qmlir.quantization.choice import Basis

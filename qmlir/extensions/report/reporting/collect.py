@@ -18,15 +18,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.constant.ops import ConstantOp
-from qmlir.dialects.nn.softmax.ops import SoftmaxOp
+from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.extensions.recovery.repairs import repairs_of
-from qmlir.extensions.report.inspection.values import ParameterInfo
-from qmlir.extensions.report.reporting.advice import Deciders
-from qmlir.extensions.report.reporting.findings import Checks, Facts, WeightFacts
-from qmlir.extensions.report.reporting.graph import GraphNode, ReportGraph, graph_of
-from qmlir.extensions.report.reporting.layout import layout
+from qmlir.extensions.report.inspection.naming import ParameterInfo
+from qmlir.extensions.report.reporting.findings import Checks, Deciders, Facts, WeightFacts
+from qmlir.extensions.report.reporting.layout import GraphNode, ReportGraph, graph_of, layout
 from qmlir.extensions.report.reporting.model import ChannelWeights, Edge, Figure, KernelUse, Report, ReportNode, opening
 from qmlir.extensions.report.reporting.observing import Array, ObservedPair
 from qmlir.extensions.report.timing import interleaved

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from qmlir.extensions.report.inspection.values import ParameterInfo
+from qmlir.extensions.report.inspection.naming import ParameterInfo
 from qmlir.extensions.report.reporting.layout import Point
 from qmlir.ir.diagnostics import LINES, printable
 from qmlir.quantization.report import LayerGain

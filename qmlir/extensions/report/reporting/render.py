@@ -1,16 +1,26 @@
-"""Renders a report as one self-contained HTML page with styles, scripts and data, which needs no network."""
+"""A report as one HTML page, in a file or in a notebook."""
 
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from qmlir.extensions.report.reporting.layout import graph_of
 from qmlir.extensions.report.reporting.model import Report, as_json
-from qmlir.ir.diagnostics import printable
+from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.diagnostics import LINES, printable
+from qmlir.ir.signature import inputs_of, outputs_of
+from qmlir.quantization.profiles.keys import ENTRY, functions_of
+from qmlir.specialization.inputs import port_text, shape_text
+from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.text.writing import write_file
+from qmlir.workflows.comparison.names import module_names
+
+# Renders a report as one self-contained HTML page with styles, scripts and data, which needs no network.
 
 PAGE = "report.html.j2"
 STYLE = "style.css"
@@ -65,3 +75,87 @@ def write_page(report: Report, path: Path) -> int:
     content = page_of(report).encode()
     write_file(path, content)
     return len(content)
+
+
+# The display of modules in notebooks: `%load_ext qmlir` registers a formatter, without patching xDSL.
+#
+# A module is shown as a table of its operations with their types, and its IR, folded. The output is small for any
+# model, as weights are omitted. Results of this package need no formatter (`Readable`).
+
+ROWS = 40
+"""The number of leading operations that are shown."""
+
+_PAGE = "notebook.html.j2"
+
+_TEXT = 20_000
+"""The number of characters of the IR that are shown."""
+
+
+class HtmlFormatter(Protocol):
+    """The part of IPython's HTML formatter that is used."""
+
+    def for_type_by_name(self, type_module: str, type_name: str, func: Callable[[Any], str]) -> Any:
+        """Registers `func` to format objects of a type that need not be imported yet."""
+        ...
+
+
+def module_html(module: Any) -> str:
+    """Returns a module as HTML: a table of its function, and its IR."""
+    functions = functions_of(module)
+    entry = next(
+        (each for each in functions if each.sym_name.data == ENTRY), functions[0] if len(functions) == 1 else None
+    )
+    shown: dict[str, Any] = {"entry": ""}
+    if entry is not None and len(entry.body.blocks) == 1:
+        names = module_names(module, entry.sym_name.data)
+        types = {name.key: name.type for name in names.names}
+        rows = [
+            (node.key, node.operation.name, types.get(node.key, ""), _shape(node.value))
+            for node in graph_of(entry, names).nodes
+            if node.operation is not None
+        ]
+        inputs, outputs = (", ".join(map(port_text, each)) for each in (inputs_of(entry), outputs_of(entry)))
+        shown = {"entry": entry.sym_name.data, "inputs": inputs, "outputs": outputs, "rows": rows[:ROWS]}
+        shown["more"] = len(rows) - ROWS
+    text = module_text(module, PrintOptions(weights=Weights.ELIDE))
+    cut = text if len(text) <= _TEXT else f"{text[:_TEXT]}\n… {len(text) - _TEXT} characters more"
+    return rendered(_PAGE, text=escape(printable(cut, LINES)), **shown)
+
+
+def _shape(value: Any) -> str:
+    type_ = None if value is None else ranked_tensor(value.type)
+    return "" if type_ is None else shape_text(type_.get_shape())
+
+
+FORMATS: Sequence[tuple[str, str, Callable[[Any], str]]] = (("xdsl.dialects.builtin", "ModuleOp", module_html),)
+"""The formatter of each type, named by its module so that nothing is imported."""
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Show modules in notebooks as tables; `%load_ext qmlir` calls it.
+
+    Without the extension, a notebook shows the `repr` of an xDSL operation. Results of qmlir need no extension.
+
+    Args:
+        shell: The shell of IPython.
+
+    Example:
+        >>> %load_ext qmlir  # doctest: +SKIP
+    """
+    formatter: HtmlFormatter = shell.display_formatter.formatters["text/html"]
+    for module, name, function in FORMATS:
+        formatter.for_type_by_name(module, name, function)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Undo `load_ipython_extension`; `%unload_ext qmlir` calls it.
+
+    Args:
+        shell: The shell of IPython.
+
+    Example:
+        >>> %unload_ext qmlir  # doctest: +SKIP
+    """
+    formatter: Any = shell.display_formatter.formatters["text/html"]
+    for module, name, _ in FORMATS:
+        formatter.pop(f"{module}.{name}", None)

@@ -10,10 +10,9 @@ from xdsl.dialects.builtin import f32, f64, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.expansion import ops as expansion
 from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.movement import ops as movement
-from qmlir.dialects.nn.selection import ops as selection
+from qmlir.dialects.nn.shapes import ops as expansion
 from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, container
@@ -32,7 +31,7 @@ DIRECT: tuple[type[Operation], ...] = (
     indexing.GatherOp,
     indexing.GatherElementsOp,
     indexing.GatherNDOp,
-    selection.ReverseSequenceOp,
+    indexing.ReverseSequenceOp,
 )
 """Operations whose operators take integers of any width in every runtime."""
 

@@ -19,9 +19,9 @@ from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import evaluate as elementwise_evaluators
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.evaluation.parameters import requantization_of, through_float
+from qmlir.dialects.nn.normalization import ops as softmax
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.quantized_evaluators import QUANTIZED
-from qmlir.dialects.nn.softmax import ops as softmax
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import arguments_by, evaluate, operand_layout

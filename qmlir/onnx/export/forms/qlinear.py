@@ -23,8 +23,8 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.evaluation.parameters import requantization_of
+from qmlir.dialects.nn.normalization import ops as softmax
 from qmlir.dialects.nn.pooling import ops as pooling
-from qmlir.dialects.nn.softmax import ops as softmax
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate

@@ -11,8 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.ir.builtin_types import integer_list, memref_type
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.text import Index
-from qmlir.targets.cpu.emitters.writing import LoopsWriter, static_strides
+from qmlir.targets.cpu.emitters.writing import Index, LoopsWriter, static_strides
 
 
 def mixed_indices(write: LoopsWriter, static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[Index]:

@@ -37,7 +37,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 
 from qmlir.arithmetic.functions import FUNCTIONS
-from qmlir.arithmetic.functions.roots import reciprocal_root
+from qmlir.arithmetic.functions.single import reciprocal_root
 from qmlir.dialects.kernel.lowering.scalars import STEPS, ArithBuilder, Number, Scalar, number_attribute
 from qmlir.dialects.kernel.ops import JoinOp, scalar_of
 from qmlir.dialects.simd.base import AnyVector, element_of, lanes_of

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
-from qmlir.extensions.bench import openvino
+from qmlir.extensions.bench import sessions
 from qmlir.extensions.bench.quantizers import FORMS
 from qmlir.extensions.bench.sessions import peer_of
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.runtimes import onnx_runtime
-from qmlir.targets.runtimes.packages import is_installed
+from qmlir.targets.runtimes.onnx_runtime import is_installed
 
 WEIGHT = np.array([[1.0, -2.0], [0.5, 3.0], [-1.0, 0.25]], np.float32)
 needs_onnxruntime = pytest.mark.skipif(not is_installed("onnxruntime"), reason="onnxruntime is not installed")
@@ -56,7 +56,7 @@ def test_onnx_runtime_says_what_it_cannot_run(model: Path) -> None:
 
 @needs_openvino
 def test_openvino(model: Path) -> None:
-    session = openvino.OvSession(model, shapes={"x": (3, 3)})
+    session = sessions.OvSession(model, shapes={"x": (3, 3)})
     assert (session.input_names, session.output_names) == (("x",), ("y",))
     first = session({"x": np.eye(3, dtype=np.float32)})["y"]
     second = session({"x": 2 * np.eye(3, dtype=np.float32)})["y"]
@@ -69,7 +69,7 @@ def test_openvino_says_what_it_cannot_run(tmp_path: Path) -> None:
     path = tmp_path / "none.onnx"
     path.write_bytes(b"no model")
     with pytest.raises(DiagnosticError, match="OpenVINO cannot run the model: ") as error:
-        openvino.OvSession(path)
+        sessions.OvSession(path)
     assert "\n" not in str(error.value)
 
 

@@ -16,8 +16,7 @@ import qmlir
 from qmlir.arithmetic.calibrators import distillation_divergence
 from qmlir.extensions.recovery import repairing
 from qmlir.extensions.search.budget import Prediction, SearchBudget, allot, predict
-from qmlir.extensions.search.latency import Latency
-from qmlir.extensions.search.measurements import Measurements
+from qmlir.extensions.search.measurements import Latency, Measurements
 from qmlir.extensions.search.searching import SearchMode, SearchResult, SearchStep, search
 from qmlir.extensions.search.widths import Layered, Width, Widths
 from qmlir.extensions.training.evaluating import Batches

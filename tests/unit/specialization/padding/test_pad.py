@@ -32,7 +32,6 @@ from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.shapes import ops as shapes
-from qmlir.dialects.nn.softmax import ops as softmax
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.environment import default_environment
@@ -106,19 +105,19 @@ def _heads(g: Graph, x: SSAValue) -> SSAValue:
 
 
 def _softmax(g: Graph, x: SSAValue) -> SSAValue:
-    return g.add(build(softmax.SoftmaxOp, [x, None], {"axis": int(g.rng.integers(3))}))
+    return g.add(build(normalization.SoftmaxOp, [x, None], {"axis": int(g.rng.integers(3))}))
 
 
 def _masked_softmax(g: Graph, x: SSAValue) -> SSAValue:
     """Rows without an element that takes part are among them."""
     keep = g.add(elementwise.GreaterOp(x, g.number(0.9)))
-    rows = str(g.rng.choice(softmax.EMPTY_ROWS))
+    rows = str(g.rng.choice(normalization.EMPTY_ROWS))
     scores = g.real(g.quantized(x)) if g.rng.integers(2) else x
-    return g.add(build(softmax.SoftmaxOp, [scores, keep], {"axis": int(g.rng.integers(3)), "empty_rows": rows}))
+    return g.add(build(normalization.SoftmaxOp, [scores, keep], {"axis": int(g.rng.integers(3)), "empty_rows": rows}))
 
 
 def _log_softmax(g: Graph, x: SSAValue) -> SSAValue:
-    return g.add(build(softmax.LogSoftmaxOp, [x], {"axis": int(g.rng.integers(3))}))
+    return g.add(build(normalization.LogSoftmaxOp, [x], {"axis": int(g.rng.integers(3))}))
 
 
 REDUCTIONS = (
@@ -170,9 +169,9 @@ def _attention(g: Graph, x: SSAValue) -> SSAValue:
     chosen = UniformQuantizedType.per_tensor(i8, f32, 1 / 256, -128)
     weights = scores
     if g.rng.integers(2):
-        soft = build(softmax.SoftmaxOp, [scores, None])
+        soft = build(normalization.SoftmaxOp, [scores, None])
         weights = g.add(
-            softmax.SoftmaxOp.build(
+            normalization.SoftmaxOp.build(
                 operands=[scores, []], result_types=[TensorType(chosen, shape_of(scores))], properties=soft.properties
             )
         )

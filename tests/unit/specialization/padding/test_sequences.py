@@ -13,8 +13,8 @@ import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.constant.ops import ConstantOp
-from qmlir.dialects.nn.expansion.ops import ExpandOp
 from qmlir.dialects.nn.recurrent.ops import GruOp
+from qmlir.dialects.nn.shapes.ops import ExpandOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.specialization.padding.pad import outline, pad_function

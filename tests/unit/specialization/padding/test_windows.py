@@ -30,10 +30,10 @@ from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
-from qmlir.dialects.nn.expansion import ops as expansion
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.resizing import ops as resizing
+from qmlir.dialects.nn.shapes import ops as expansion
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.environment import default_environment

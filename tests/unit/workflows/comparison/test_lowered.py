@@ -11,8 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.workflows.comparison.compare import compare
-from qmlir.workflows.comparison.lowered import LoweredSubject
-from qmlir.workflows.comparison.subjects import CompiledSubject, ModuleSubject, with_values
+from qmlir.workflows.comparison.subjects import CompiledSubject, LoweredSubject, ModuleSubject, with_values
 from tests.support.nets import Net
 
 RANDOM = np.random.default_rng(3)

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from qmlir.extensions.aot.c.function import LARGEST, CWriter, EmitOperation
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.text import Index, Text
+from qmlir.targets.cpu.emitters.writing import Index, Text
 
 
 def _carried(write: CWriter, op: Operation, initial: Sequence[SSAValue], inside: Sequence[SSAValue]) -> list[str]:

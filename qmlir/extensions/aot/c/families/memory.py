@@ -14,9 +14,8 @@ from qmlir.extensions.aot.c.function import CWriter, EmitOperation
 from qmlir.extensions.aot.c.helpers import access
 from qmlir.extensions.aot.c.statements import LANE
 from qmlir.targets.cpu.emitters.elements import item_size
-from qmlir.targets.cpu.emitters.text import Index, Text, name_text
 from qmlir.targets.cpu.emitters.views import VIEWS
-from qmlir.targets.cpu.emitters.writing import Memory, contiguous_from
+from qmlir.targets.cpu.emitters.writing import Index, Memory, Text, contiguous_from, name_text
 
 EACH_LANE = Index.of(name_text(LANE))
 

@@ -18,8 +18,7 @@ from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.elements import item_size
 from qmlir.targets.cpu.emitters.program import SLACK
-from qmlir.targets.cpu.emitters.text import Index, Text, name_text, reads_of
-from qmlir.targets.cpu.emitters.writing import Memory
+from qmlir.targets.cpu.emitters.writing import Index, Memory, Text, name_text, reads_of
 
 # --- Memory -----------------------------------------------------------------------------------------------------------
 

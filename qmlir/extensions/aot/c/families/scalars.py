@@ -24,8 +24,7 @@ from qmlir.extensions.aot.c.helpers import FLOATS, INTEGERS
 from qmlir.extensions.aot.c.statements import LANE
 from qmlir.ir.builtin_types import AnyDense, as_dense, as_integer
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.text import Index, Text, reads_of
-from qmlir.targets.cpu.emitters.writing import mnemonic
+from qmlir.targets.cpu.emitters.writing import Index, Text, mnemonic, reads_of
 from qmlir.text.elements import dense_array
 
 _FLOAT_SYMBOLS: Mapping[type[Operation], str] = {

@@ -25,8 +25,7 @@ from qmlir.targets.cpu.emitters.llvm.families import EMISSIONS
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, ModuleParts
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, program_of
-from qmlir.targets.cpu.emitters.text import Index, Names
-from qmlir.targets.cpu.emitters.writing import Memory, static_strides
+from qmlir.targets.cpu.emitters.writing import Index, Memory, Names, static_strides
 from qmlir.targets.cpu.runtime.ir_code import HEAD
 from qmlir.targets.cpu.runtime.semantics.values import PTR, IRValue, Type, type_of
 from qmlir.targets.cpu.runtime.team_code import team_functions, team_names

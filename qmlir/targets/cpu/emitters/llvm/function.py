@@ -16,8 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qmlir.dialects.simd.base import as_vector
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name, register_name
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
-from qmlir.targets.cpu.emitters.text import Index, Names, Text
-from qmlir.targets.cpu.emitters.writing import LoopsWriter, Memory
+from qmlir.targets.cpu.emitters.writing import Index, LoopsWriter, Memory, Names, Text
 from qmlir.targets.cpu.isa.base import InstructionSet
 from qmlir.targets.cpu.runtime.semantics.builder import Builder
 from qmlir.targets.cpu.runtime.semantics.values import I64, IRValue, Type, integer, type_of

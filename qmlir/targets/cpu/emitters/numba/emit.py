@@ -28,15 +28,9 @@ from qmlir.ir.provenance import origins_of
 from qmlir.targets.cpu.emitters.elements import memory_name, register_name
 from qmlir.targets.cpu.emitters.numba.families import EMISSIONS
 from qmlir.targets.cpu.emitters.numba.families.control import NUMBER, TEAM
-from qmlir.targets.cpu.emitters.numba.function import (
-    BY_HAND,
-    EmitOperation,
-    FunctionWriter,
-    Tables,
-)
+from qmlir.targets.cpu.emitters.numba.function import BY_HAND, EmitOperation, FunctionWriter, Tables
 from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, program_of
-from qmlir.targets.cpu.emitters.text import Index, Names, Text, name_text
-from qmlir.targets.cpu.emitters.writing import INDENT
+from qmlir.targets.cpu.emitters.writing import INDENT, Index, Names, Text, name_text
 from qmlir.targets.cpu.isa.base import InstructionSet
 from qmlir.targets.cpu.runtime import operations
 from qmlir.targets.cpu.runtime.operations.lanes import BY_INTRINSICS

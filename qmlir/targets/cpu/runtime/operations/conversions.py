@@ -15,7 +15,7 @@ from typing import Any
 
 from numba import types
 
-from ..semantics.conversions import converted, same_bits
+from ..semantics.arithmetic import converted, same_bits
 from ..semantics.values import type_of
 from .declare import Emission, operation, shared
 from .registers import INDEX, Register, as_register

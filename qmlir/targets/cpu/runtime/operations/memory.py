@@ -16,7 +16,7 @@ from numba.core import cgutils
 
 from ..processor import processor_features
 from ..semantics import lanes
-from ..semantics.conversions import same_bits
+from ..semantics.arithmetic import same_bits
 from ..semantics.values import I8, I32, I64, PTR, IRValue, Type, type_of
 from .declare import Emission, operation
 from .registers import MEMORY, Register

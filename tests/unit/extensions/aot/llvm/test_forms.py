@@ -19,7 +19,7 @@ import qmlir
 from qmlir.environment import default_environment
 from qmlir.extensions.aot.ahead import emit_ahead
 from qmlir.extensions.aot.llvm import linkers
-from qmlir.extensions.aot.llvm.archive import archive
+from qmlir.extensions.aot.llvm.linkers import archive
 from qmlir.extensions.aot.llvm.standalone import standalone_text
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.emitters.llvm.emit import emit_module

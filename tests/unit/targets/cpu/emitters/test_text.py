@@ -2,7 +2,7 @@
 
 import pytest
 
-from qmlir.targets.cpu.emitters.text import Index, Names, Text, name_text
+from qmlir.targets.cpu.emitters.writing import Index, Names, Text, name_text
 
 ROW, COLUMN = Index.of(name_text("i")), Index.of(name_text("j"))
 SUM = Index.of(Text("i ^ j", frozenset("ij"), is_atom=False))

@@ -8,13 +8,12 @@ from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.targets.cpu.emitters.elements import item_size, register_name
-from qmlir.targets.cpu.emitters.llvm.families.loops import counted
+from qmlir.targets.cpu.emitters.llvm.families.control import counted
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, held_type
-from qmlir.targets.cpu.emitters.text import Index
 from qmlir.targets.cpu.emitters.views import VIEWS
-from qmlir.targets.cpu.emitters.writing import Memory, contiguous_from
+from qmlir.targets.cpu.emitters.writing import Index, Memory, contiguous_from
 from qmlir.targets.cpu.isa.base import ALIGNMENT
-from qmlir.targets.cpu.runtime.semantics.conversions import resized
+from qmlir.targets.cpu.runtime.semantics.arithmetic import resized
 from qmlir.targets.cpu.runtime.semantics.values import PTR, IRValue, type_of
 
 

@@ -15,12 +15,10 @@ from qmlir.targets.cpu.emitters.llvm.families.memory import as_memory, define_lo
 from qmlir.targets.cpu.emitters.llvm.families.scalars import define_bits, define_converted, fused, splatted
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, held_type
 from qmlir.targets.cpu.emitters.program import SLACK
-from qmlir.targets.cpu.emitters.text import Index
-from qmlir.targets.cpu.emitters.writing import Memory
+from qmlir.targets.cpu.emitters.writing import Index, Memory
 from qmlir.targets.cpu.isa.base import MULTIPLY_PAIRS
 from qmlir.targets.cpu.runtime.semantics import lanes
-from qmlir.targets.cpu.runtime.semantics.arithmetic import compared, fold_of
-from qmlir.targets.cpu.runtime.semantics.conversions import same_bits
+from qmlir.targets.cpu.runtime.semantics.arithmetic import compared, fold_of, same_bits
 from qmlir.targets.cpu.runtime.semantics.values import I32, I64, IRValue, Type, type_of
 
 # --- Memory -----------------------------------------------------------------------------------------------------------

@@ -16,8 +16,7 @@ from qmlir.dialects.simd.base import as_vector
 from qmlir.ir.builtin_types import AnyDense, as_dense
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter
-from qmlir.targets.cpu.emitters.text import Index
-from qmlir.targets.cpu.emitters.writing import FOLDED, mnemonic
+from qmlir.targets.cpu.emitters.writing import FOLDED, Index, mnemonic
 from qmlir.targets.cpu.runtime.semantics import lanes
 from qmlir.targets.cpu.runtime.semantics.arithmetic import (
     EXTREMES_BY_COMPARISONS,
@@ -26,11 +25,12 @@ from qmlir.targets.cpu.runtime.semantics.arithmetic import (
     INTEGERS,
     Lowering,
     compared,
+    converted,
     float_to_integer_power,
     high_product,
+    same_bits,
 )
 from qmlir.targets.cpu.runtime.semantics.builder import Builder
-from qmlir.targets.cpu.runtime.semantics.conversions import converted, same_bits
 from qmlir.targets.cpu.runtime.semantics.values import IRValue, constant, integer, lane_texts
 from qmlir.text.elements import dense_array
 

@@ -17,8 +17,7 @@ from qmlir.dialects.team.ops import ChunksOp, SingleOp
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
-from qmlir.targets.cpu.emitters.text import Index, Text, name_text
-from qmlir.targets.cpu.emitters.writing import Memory
+from qmlir.targets.cpu.emitters.writing import Index, Memory, Text, name_text
 
 
 def _alias(write: FunctionWriter, value: SSAValue, name: str) -> None:

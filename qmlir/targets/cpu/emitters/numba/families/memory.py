@@ -9,9 +9,8 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name, register_name
 from qmlir.targets.cpu.emitters.numba.families.scalars import WHOLE, as_register
 from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
-from qmlir.targets.cpu.emitters.text import Index, Text
 from qmlir.targets.cpu.emitters.views import VIEWS
-from qmlir.targets.cpu.emitters.writing import Memory, contiguous_from
+from qmlir.targets.cpu.emitters.writing import Index, Memory, Text, contiguous_from
 
 
 def as_memory(write: FunctionWriter, op: Operation, memory: Memory, value: Text) -> Text:

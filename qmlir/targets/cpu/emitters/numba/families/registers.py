@@ -20,7 +20,7 @@ from qmlir.targets.cpu.emitters.numba.families.scalars import (
 )
 from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
 from qmlir.targets.cpu.emitters.program import SLACK
-from qmlir.targets.cpu.emitters.text import Index, Text
+from qmlir.targets.cpu.emitters.writing import Index, Text
 from qmlir.targets.cpu.isa.base import MULTIPLY_PAIRS
 
 # --- Memory -----------------------------------------------------------------------------------------------------------

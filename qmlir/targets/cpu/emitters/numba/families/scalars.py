@@ -16,10 +16,8 @@ from qmlir.dialects.simd.base import as_vector
 from qmlir.ir.builtin_types import AnyDense, as_dense, as_integer
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.elements import memory_name, register_name
-from qmlir.targets.cpu.emitters.numba.elements import literal
-from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
-from qmlir.targets.cpu.emitters.text import Index, Text, reads_of
-from qmlir.targets.cpu.emitters.writing import mnemonic
+from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter, literal
+from qmlir.targets.cpu.emitters.writing import Index, Text, mnemonic, reads_of
 from qmlir.targets.cpu.runtime import operations
 from qmlir.text.elements import dense_array
 

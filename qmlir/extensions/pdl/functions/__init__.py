@@ -1,1 +1,0 @@
-"""The native functions of qmlir: tables by subject, one row per function."""

@@ -1,6 +1,0 @@
-"""Compiling a model: `qmlir.compile`, which accepts paths as well as modules."""
-
-from qmlir.targets import compiling
-from qmlir.workflows.loading import takes_model
-
-compile = takes_model(compiling.compile)
