@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import qmlir
-import qmlir.ir.interfaces
 from docs.generator import pages
 from docs.generator.commands import examples_of, page_of, parsers
 from docs.generator.diagnostics import Message, printed
@@ -20,6 +19,7 @@ from docs.generator.operations import COLUMNS, ends_in_an_error, faults, matrix
 from docs.generator.python import RESULTS, Docstring, Member, every_member
 from docs.generator.reasons import REASONS
 from qmlir import registry
+from qmlir.ir import interfaces
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.pipelines import PIPELINES
@@ -83,11 +83,11 @@ def _stage_and_pass(point: str) -> tuple[str, ...]:
 
 def test_every_extension_point_stands_on_its_page(generated: dict[str, str]) -> None:
     page = generated["extension.md"]
-    classes = vars(qmlir.ir.interfaces).values()
-    interfaces = [each for each in classes if inspect.isabstract(each) and each.__module__ == "qmlir.ir.interfaces"]
-    assert interfaces
+    classes = vars(interfaces).values()
+    abstract = [each for each in classes if inspect.isabstract(each) and each.__module__ == interfaces.__name__]
+    assert abstract
     points = {part for each in PIPELINES.values() for point in each.points() for part in _stage_and_pass(point)}
-    for name in (*GROUPS, *FIELDS, *points, *(each.__name__ for each in interfaces)):
+    for name in (*GROUPS, *FIELDS, *points, *(each.__name__ for each in abstract)):
         assert f"`{name}`" in page
 
 
