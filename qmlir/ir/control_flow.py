@@ -1,15 +1,54 @@
-"""Value flow of structured control flow (`scf`): which operands become which region arguments and results.
+"""Value flow: walks over producers and users, and which operands of `scf` become which region arguments and results.
 
 A value and the region argument that it flows to are one value at different times: they have one type, one range and
 one scale. Passes query this module rather than individual loop operations.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import NamedTuple, TypeVar
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue, Use
+
+Node = TypeVar("Node", bound=Hashable)
+
+
+def reached(starts: Iterable[Node], after: Callable[[Node], Iterable[Node]]) -> Iterator[Node]:
+    """Yields `starts` and everything reached from them by `after`, each once, the last one found first."""
+    seen, waiting = set[Node](), list(starts)
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            yield node
+            waiting += after(node)
+
+
+def makers(values: Iterable[SSAValue]) -> set[Operation]:
+    """Returns the operations that produce `values`."""
+    return {value.owner for value in values if isinstance(value.owner, Operation)}
+
+
+def uses_of(op: Operation) -> list[Use]:
+    """Returns the uses of all results of `op`."""
+    return [use for result in op.results for use in result.uses]
+
+
+def read_only_by(
+    root: Operation, reads: Callable[[Use], bool], may_be: Callable[[Operation], bool] = lambda _: True
+) -> set[Operation]:
+    """Returns the operations in `root` whose results reach only uses that `reads` accepts.
+
+    The operations on the way to these uses are also results: `may_be` must accept each of them.
+    """
+    found = set[Operation]()
+    for op in reversed(list(root.walk())):
+        uses = uses_of(op)
+        if uses and may_be(op) and all(use.operation in found or reads(use) for use in uses):
+            found.add(op)
+    return found
+
 
 CONTROL = (scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
 """The operations of `scf` that forward values."""

@@ -25,7 +25,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.dialects.target.description import Accepted, Description
 from qmlir.ir.builtin_types import shape_of
-from qmlir.ir.control_flow import HandedOn, together
+from qmlir.ir.control_flow import HandedOn, makers, together
 from qmlir.ir.diagnostics import emit_remark, emit_warning, op_error
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import FixedRange, MultipliesAndAdds, Quantizable, Slot
@@ -39,7 +39,7 @@ from qmlir.quantization.feedback import find_feedback
 from qmlir.quantization.fills import Fills
 from qmlir.quantization.masked_softmax import mask_arithmetic
 from qmlir.quantization.operand_domains import computed_for, flat_below, undefined_constants, within_domains
-from qmlir.quantization.predicates import makers, residual_values, uneven_values
+from qmlir.quantization.predicates import residual_values, uneven_values
 from qmlir.quantization.profiles.keys import given_type, values_with_nan
 from qmlir.quantization.profiles.statistics import Observed, observed, was_infinite
 from qmlir.quantization.recipe import Recipe
@@ -197,8 +197,8 @@ class _Decider:
     def _hand_on(self, op: Operation, given: Sequence[HandedOn], taken: Sequence[SSAValue]) -> None:
         """Gives the values that the branch or loop `op` yields or carries the type of their group."""
         type_ = self.group_types.get(self.groups.find(taken[0]))
-        makers = (member.owner for member in self.groups.members(taken[0]))
-        is_inside = any(owner in self.quantized and op.is_ancestor(owner) for owner in makers)
+        owners = makers(self.groups.members(taken[0]))
+        is_inside = any(owner in self.quantized and op.is_ancestor(owner) for owner in owners)
         if type_ is None or not is_inside or type_.granularity is not Granularity.TENSOR:
             return
         for each in given:
@@ -391,17 +391,17 @@ class _Decider:
 
     def _group_type(self, value: SSAValue, at: Operation) -> UniformQuantizedType:
         members = self.groups.members(value)
-        makers = [member.owner for member in members if member.owner in self.quantized]
-        makers = list(dict.fromkeys(op for op in makers if isinstance(op, Quantizable)))
-        place, slot = (makers[0], Slot.OUTPUT) if makers else (at, Slot.INPUT)
-        if not makers and not self.assignment.targets:  # a norm in float sets the type of its result
+        owners = [member.owner for member in members if member.owner in self.quantized]
+        owners = list(dict.fromkeys(op for op in owners if isinstance(op, Quantizable)))
+        place, slot = (owners[0], Slot.OUTPUT) if owners else (at, Slot.INPUT)
+        if not owners and not self.assignment.targets:  # a norm in float sets the type of its result
             place, slot = next(((each.owner, Slot.OUTPUT) for each in members if each in self.residual), (place, slot))
             assert isinstance(place, Operation)
         choice = self._choice(place, slot, self._accepted_around(members, place))
-        for op in makers[1:]:
+        for op in owners[1:]:
             if self.recipe.wish(op, slot) != self.recipe.wish(place, slot):
                 self.decisions.remarks.append((op, f"shares its type with {describe(place)}, whose rules apply"))
-        movers = dict.fromkeys(op for op in makers if op.quantization_slots().shares_parameters)
+        movers = dict.fromkeys(op for op in owners if op.quantization_slots().shares_parameters)
         sources = [each for each in members if each.owner not in movers and each not in self.groups.limited]
         sources = [each for each in sources if each not in self.handed_on] or sources
         constants = [(op, each) for op in movers for array in self._constants(op) if (each := _known(array))]

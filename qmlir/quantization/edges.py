@@ -32,7 +32,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.elementwise.ops import AddOp, BinaryOp, ComparisonOp, DivOp, MulOp, NegOp, SubOp, UnaryOp
 from qmlir.ir.builtin_types import shape_of
-from qmlir.ir.control_flow import handed_on
+from qmlir.ir.control_flow import handed_on, uses_of
 from qmlir.ir.decomposition import is_part, role_of
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
@@ -207,7 +207,7 @@ class _Reader:
 
     def _leaves(self, op: Operation, leaving: Set[Operation]) -> bool:
         """Returns True if the results of `op` are only read by float outputs and operations in `leaving`."""
-        return self._all_leave([use for result in op.results for use in result.uses], leaving)
+        return self._all_leave(uses_of(op), leaving)
 
     def _all_leave(self, uses: list[Use], leaving: Set[Operation]) -> bool:
         read = [use for use in uses if not _decides(use.operation)]
@@ -261,7 +261,7 @@ class _Reader:
     def _is_read(self, op: Operation, losing: dict[Operation, str], known: dict[Operation, bool]) -> bool:
         """Returns True if an operation in `losing` reads a result of `op`, moved or not; `known` caches results."""
         if op not in known:
-            users = {use.operation for result in op.results for use in result.uses}
+            users = {use.operation for use in uses_of(op)}
             known[op] = any(
                 isinstance(user, Quantizable)
                 and (

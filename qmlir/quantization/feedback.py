@@ -20,7 +20,7 @@ layers whose gates were observed that close to 1.
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,11 +32,11 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.elementwise.ops import AddOp, MulOp, SubOp
 from qmlir.dialects.nn.recurrent.decompose import EXCERPT, KEEPING, RECURRENCE, WALKS
 from qmlir.ir.builtin_types import shape_of
-from qmlir.ir.control_flow import CONTROL, handed_on, together
+from qmlir.ir.control_flow import CONTROL, handed_on, makers, reached, together, uses_of
 from qmlir.ir.decomposition import is_part, is_repeated, marks_on, role_of
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import origins_of
-from qmlir.quantization.predicates import computed_operands, is_passed_on
+from qmlir.quantization.predicates import computed_operands, computing, is_passed_on
 from qmlir.quantization.profiles.statistics import observed
 from qmlir.quantization.retyping import is_f32, is_float, slots_of
 from qmlir.quantization.shared_scales import Groups
@@ -140,19 +140,13 @@ class _Flow:
         self._after[given].append(taken)
         self._before[taken].append(given)
 
-    @staticmethod
-    def _reached(starts: Iterable[SSAValue], edges: Mapping[SSAValue, Sequence[SSAValue]]) -> set[SSAValue]:
-        found, todo = set[SSAValue](), list(starts)
-        while todo:
-            value = todo.pop()
-            if value not in found:
-                found.add(value)
-                todo += edges.get(value, ())
-        return found
-
     def before(self, values: Iterable[SSAValue]) -> set[SSAValue]:
         """Returns `values` and all values from which they are computed."""
-        return self._reached(values, self._before)
+        return set(reached(values, lambda value: self._before.get(value, ())))
+
+    def after(self, values: Iterable[SSAValue]) -> set[SSAValue]:
+        """Returns `values` and all values that are computed from them."""
+        return set(reached(values, lambda value: self._after.get(value, ())))
 
     def cycles(self) -> list[Set[SSAValue]]:
         """Returns the sets of values that are computed from each other; only `edges` close cycles."""
@@ -162,7 +156,7 @@ class _Flow:
         known = set[SSAValue]()
         for given, taken in edges:
             if given not in known:
-                cycle = self._reached([taken], self._after) & self._reached([given], self._before)
+                cycle = self.after([taken]) & self.before([given])
                 known |= cycle
                 if cycle:
                     yield cycle
@@ -182,20 +176,16 @@ class _Flow:
         for given, taken in closing:
             self._after[given].remove(taken)
             self._before[taken].remove(given)
-        return [cycle for cycle in found if all(op in repeated for op in _makers(cycle) if _weights(op) is not None)]
+        return [cycle for cycle in found if all(op in repeated for op in makers(cycle) if _weights(op) is not None)]
 
     def _behind(self, products: Sequence[Operation]) -> list[Operation]:
         """Returns the first of `products` and those that depend on it."""
         first, *others = products
-        reached = self._reached(first.results, self._after)
-        return [first, *(op for op in others if not reached.isdisjoint(op.results))]
+        behind = self.after(first.results)
+        return [first, *(op for op in others if not behind.isdisjoint(op.results))]
 
 
 # --- Where cycles are -------------------------------------------------------------------------------------------------
-
-
-def _makers(values: Iterable[SSAValue]) -> set[Operation]:
-    return {value.owner for value in values if isinstance(value.owner, Operation)}
 
 
 def _weights(op: Operation) -> SSAValue | None:
@@ -228,10 +218,10 @@ def _sharing_weights(function: FuncOp) -> list[list[Operation]]:
 
 def _is_layer(cycle: Set[SSAValue]) -> bool:
     """Returns True if `cycle` lies inside one recurrent layer, without any operation that produces a layer's result."""
-    makers = _makers(cycle)
-    roles = [origins_of(op) for op in makers if _weights(op) is not None]
+    ops = makers(cycle)
+    roles = [origins_of(op) for op in ops if _weights(op) is not None]
     is_of_layers = all(any(origin.role.endswith(f"/{RECURRENCE}") for origin in origins) for origins in roles)
-    return is_of_layers and not any(mark.name in _LAYERS for op in makers for mark in marks_on(op))
+    return is_of_layers and not any(mark.name in _LAYERS for op in ops for mark in marks_on(op))
 
 
 def _gated_states(function: FuncOp) -> list[Pair]:
@@ -257,22 +247,19 @@ def _gated_states(function: FuncOp) -> list[Pair]:
 
 def _is_mixed(argument: SSAValue, given: SSAValue) -> bool:
     """Returns True if `given` is `argument` times a gate plus another value, with moves allowed in between."""
-    todo, seen = [(argument, False, False)], set[tuple[SSAValue, bool, bool]]()
-    while todo:
-        entry = value, is_gated, is_summed = todo.pop()
-        if entry in seen:
-            continue
-        seen.add(entry)
-        if value is given and is_summed:
-            return True
+
+    def after(entry: tuple[SSAValue, bool, bool]) -> Iterator[tuple[SSAValue, bool, bool]]:
+        value, is_gated, is_summed = entry
         for op in {use.operation for use in value.uses}:
             if not isinstance(op, Quantizable) or is_repeated(op):  # a layer iterates over a sequence itself
                 continue
             is_sum = isinstance(op, AddOp | SubOp) and len(computed_operands(op)) == 2
             is_gate = isinstance(op, MulOp) and any(other is not value and _is_gate(other) for other in op.operands)
             if is_sum or is_gate or op.quantization_slots().shares_parameters:
-                todo += [(each, is_gated or is_gate, is_summed or (is_gated and is_sum)) for each in op.results]
-    return False
+                yield from ((each, is_gated or is_gate, is_summed or (is_gated and is_sum)) for each in op.results)
+
+    entries = reached([(argument, False, False)], after)
+    return any(value is given and is_summed for value, _, is_summed in entries)
 
 
 def _is_gate(value: SSAValue) -> bool:
@@ -307,9 +294,9 @@ def _rounding(cycles: Iterable[Set[SSAValue]]) -> set[Operation]:
     """Returns the operations that compute the floats of those `cycles` in which at least one value is rounded."""
     found = set[Operation]()
     for cycle in cycles:
-        makers = {op for op in _makers(filter(is_float, cycle)) if isinstance(op, Quantizable)}
-        if any(not op.quantization_slots().shares_parameters for op in makers):
-            found |= makers
+        ops = {op for op in makers(filter(is_float, cycle)) if isinstance(op, Quantizable)}
+        if any(not op.quantization_slots().shares_parameters for op in ops):
+            found |= ops
     return found
 
 
@@ -318,7 +305,7 @@ def _picking(cycles: Iterable[Set[SSAValue]]) -> set[SSAValue]:
     return {
         value
         for cycle in cycles
-        for op in _makers(value for value in cycle if not is_float(value))
+        for op in makers(value for value in cycle if not is_float(value))
         for value in op.operands
         if value in cycle and is_float(value)
     }
@@ -342,13 +329,9 @@ def _added(found: Set[Operation], picked: Set[SSAValue]) -> set[Operation]:
     An addend needs the precision of the sum. Rows of a constant table are not rounded again in each step.
     """
     summing = [op for op in found if isinstance(op, Quantizable) and is_passed_on(op)]
-    todo, more = [*picked, *(value for op in summing for value in computed_operands(op))], set[Operation]()
-    while todo:
-        op = todo.pop().owner
-        if isinstance(op, Quantizable) and op not in found and op not in more and computed_operands(op):
-            more.add(op)
-            todo += computed_operands(op) if is_passed_on(op) else []
-    return more
+    addends = [*picked, *(value for op in summing for value in computed_operands(op))]
+    more = computing(addends, lambda op: op not in found and is_passed_on(op))
+    return {op for op in more if op not in found and computed_operands(op)}
 
 
 def _of_one_type(function: FuncOp, found: Set[Operation]) -> set[Operation]:
@@ -361,7 +344,7 @@ def _of_one_type(function: FuncOp, found: Set[Operation]) -> set[Operation]:
             groups.join_by(op, computed_operands(op), filter(is_f32, op.results))
     roots = {groups.find(result) for op in found for result in filter(is_f32, op.results)}
     members = (member for root in roots for member in groups.members(root) if constant_array(member) is None)
-    return {*found, *_makers(members)}
+    return {*found, *makers(members)}
 
 
 # --- Gates of recurrent layers ----------------------------------------------------------------------------------------
@@ -393,7 +376,7 @@ def _parts_of_layers(op: Operation) -> Iterator[tuple[Hashable, str]]:
 
 def _is_multiplied(op: Operation) -> bool:
     """Returns True if a contraction reads a result of `op`: 16-bit data would make it slower."""
-    return any(isinstance(use.operation, MultipliesAndAdds) for result in op.results for use in result.uses)
+    return any(isinstance(use.operation, MultipliesAndAdds) for use in uses_of(op))
 
 
 # A gate of g keeps a state for n = 1 / (1 - g) steps, or to the end of the sequence. An error e of the gate in each

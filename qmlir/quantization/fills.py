@@ -31,7 +31,7 @@ from qmlir.dialects.nn.indexing.ops import ScatteringOp
 from qmlir.dialects.nn.movement.ops import AxesOp, ReshapeOp, TransposeOp
 from qmlir.dialects.nn.shapes.ops import ExpandOp, TileOp
 from qmlir.ir.builtin_types import as_integer, element_of
-from qmlir.ir.control_flow import HandedOn, together
+from qmlir.ir.control_flow import HandedOn, read_only_by, together
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.quantization.profiles.statistics import observed
@@ -149,8 +149,9 @@ class Fills:
             known = len(self.of)
             for op in self.function.walk():
                 self._visit(op)
-        for op in reversed(list(self.function.walk())):
-            self._visit_mask(op)
+        # Operations that only compute the mask also stay in float: in 8 bits, 3e38 may become infinity.
+        masks = read_only_by(self.function, lambda use: use.operation in self.reasons, self._may_be_mask)
+        self.reasons |= dict.fromkeys(masks, FloatCause.FAR_FILL_MASK.reason())
 
     def _visit(self, op: Operation) -> None:
         for given, taken in together(op):
@@ -172,13 +173,9 @@ class Fills:
         if fill is not None:
             self.reasons.setdefault(op, fill.reason)
 
-    # Operations that only compute the mask also stay in float: in 8 bits, 3e38 may become infinity.
-    def _visit_mask(self, op: Operation) -> None:
-        if not isinstance(op, Quantizable) or isinstance(op, MultipliesAndAdds | ConstantOp) or op in self.reasons:
-            return
-        users = [use.operation for result in op.results for use in result.uses]
-        if users and all(user in self.reasons for user in users) and all(map(self.numbers, op.results)):
-            self.reasons[op] = FloatCause.FAR_FILL_MASK.reason()
+    def _may_be_mask(self, op: Operation) -> bool:
+        is_number = isinstance(op, Quantizable) and not isinstance(op, MultipliesAndAdds | ConstantOp)
+        return is_number and op not in self.reasons and all(map(self.numbers, op.results))
 
     # --- Which elements a value can have ------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, i1
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, SSAValue, Use
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
@@ -21,6 +21,7 @@ from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.nn.raising.spellings import giver
 from qmlir.dialects.nn.reduction.ops import ReduceMaxOp, ReduceMinOp, ReduceOp
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.control_flow import read_only_by
 from qmlir.ir.provenance import describe, origins_of, set_origins, set_tensor_names, tensor_names
 from qmlir.quantization.masks import SURE, WEAKEST, MaskReader, ScoreMask, Scores
 
@@ -199,14 +200,9 @@ def mask_arithmetic(function: FuncOp) -> set[Operation]:
 
     In 8 bits, 1 next to the lowest float is 0, and a mask is small next to the scores that it masks.
     """
-    found: set[Operation] = set()
-    for op in reversed(list(function.walk())):
-        uses = [use for result in op.results for use in result.uses]
-        if uses and all(use.operation in found or _is_mask_of(use.operation, use.index) for use in uses):
-            found.add(op)
-    return found
 
+    def is_mask(use: Use) -> bool:
+        op, value = use.operation, use.operation.operands[use.index]
+        return isinstance(op, SoftmaxOp | AttentionOp) and value is op.mask and element_of(value) == i1
 
-def _is_mask_of(op: Operation, place: int) -> bool:
-    value = op.operands[place]
-    return isinstance(op, SoftmaxOp | AttentionOp) and value is op.mask and element_of(value) == i1
+    return read_only_by(function, is_mask)

@@ -18,6 +18,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.evaluate import dequantize, quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.control_flow import uses_of
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import Domain, MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import describe
@@ -163,7 +164,7 @@ def computed_for(function: FuncOp, undefined: Set[Operation]) -> dict[Operation,
     """
     found: dict[Operation, str] = {}
     for op in reversed(list(function.walk())):
-        uses = [use for result in op.results for use in result.uses]
+        uses = uses_of(op)
         direct = [use.operation for use in uses if use.operation in undefined and _has_domain(use)]
         through = [use.operation for use in uses if use.operation in found]
         if not isinstance(op, Quantizable) or op in undefined:

@@ -24,6 +24,7 @@ from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.elementwise.ops import BinaryOp, ComparisonOp, UnaryOp
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.control_flow import reached
 from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.embeddings import is_table
@@ -115,27 +116,27 @@ def hidden_before(last: MatMulOp) -> Hidden | None:
 
     They must all have the columns of the data, and no users outside.
     """
-    count, found = shape_of(last.lhs)[-1], set[Operation]()
-    todo = [unobserved(last.lhs)]
-    while todo:
-        op = todo.pop().owner
-        if op in found:
-            continue
-        if not isinstance(op, NnOp) or shape_of(op.results[0])[-1] != count:
-            return None
-        found.add(op)
-        if weights_of(op) is not None:
-            continue
-        if not isinstance(op, UnaryOp | BinaryOp) or isinstance(op, ComparisonOp):
-            return None
-        todo += [unobserved(value) for value in op.operands if not _is_by_column(value, count)]
-    block = last.parent
-    if block is None or count == DYNAMIC_INDEX or any(op.parent is not block for op in found):
+    count, block = shape_of(last.lhs)[-1], last.parent
+
+    def before(op: Operation | Block) -> Sequence[Operation | Block]:
+        if isinstance(op, Block) or weights_of(op) is not None or not _is_elementwise(op):
+            return ()
+        return [unobserved(value).owner for value in op.operands if not _is_by_column(value, count)]
+
+    found = set(reached([unobserved(last.lhs).owner], before))
+    operations = tuple(op for op in block.ops if op in found and isinstance(op, NnOp)) if block is not None else ()
+    are_columns = all(
+        shape_of(op.results[0])[-1] == count and (weights_of(op) is not None or _is_elementwise(op))
+        for op in operations
+    )
+    if count == DYNAMIC_INDEX or len(operations) < len(found) or not are_columns:
         return None
-    users = {use.operation for op in found for use in uses_behind_observers(op.results[0])}
-    if not users <= found | {last}:
-        return None
-    return Hidden(tuple(op for op in block.ops if op in found and isinstance(op, NnOp)), last)
+    users = {use.operation for op in operations for use in uses_behind_observers(op.results[0])}
+    return Hidden(operations, last) if users <= found | {last} else None
+
+
+def _is_elementwise(op: Operation) -> bool:
+    return isinstance(op, UnaryOp | BinaryOp) and not isinstance(op, ComparisonOp)
 
 
 def hidden_of(function: FuncOp) -> Iterator[Hidden]:

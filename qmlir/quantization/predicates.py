@@ -1,7 +1,7 @@
 """Predicates of recipe rules: where 8 bits lose too much, by recorded statistics and the structure of the graph."""
 
 import math
-from collections.abc import Container, Iterable, Iterator, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Set
 
 import numpy as np
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -27,6 +27,7 @@ from qmlir.dialects.nn.elementwise.ops import (
 from qmlir.dialects.nn.movement.ops import ConcatOp
 from qmlir.dialects.nn.reduction.ops import ReduceMeanOp, ReduceSumOp
 from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.control_flow import makers, reached, uses_of
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.quantization.profiles.statistics import observed, observed_range
 from qmlir.quantization.retyping import is_f32, is_float, slots_of
@@ -54,23 +55,26 @@ def residual_values(function: FuncOp) -> Set[SSAValue]:
     These are the sums of two computed values that row norms read; their addends, except for results of contractions,
     which are exact until they are added; and values that are moved or shifted by a constant in between.
     """
-    found: set[SSAValue] = set()
     norms = [op for op in function.walk() if isinstance(op, Quantizable) and op.quantization_slots().normalizes_rows]
-    todo = [op.operands[0] for op in norms if _adds_up(op.operands[0])]
-    while todo:
-        value = todo.pop()
-        if value in found:
-            continue
-        found.add(value)
-        owner = value.owner
-        if isinstance(owner, Quantizable) and is_passed_on(owner):
-            todo += computed_operands(owner)
+    summed = [op.operands[0] for op in norms if _adds_up(op.operands[0])]
+    found = reached(summed, lambda value: _operands_of(value.owner, is_passed_on))
     return {value for value in found if isinstance(value.owner, Operation)}
 
 
 def residual_results(function: FuncOp) -> Set[Operation]:
     """Returns the operations of `function` whose result lies on a residual stream."""
-    return {value.owner for value in residual_values(function) if isinstance(value.owner, Operation)}
+    return makers(residual_values(function))
+
+
+def _operands_of(op: object, is_walked: Callable[[Quantizable], bool]) -> list[SSAValue]:
+    """Returns the computed operands of `op` if `is_walked` accepts it; none for other operations and blocks."""
+    return computed_operands(op) if isinstance(op, Quantizable) and is_walked(op) else []
+
+
+def computing(starts: Iterable[SSAValue], is_walked: Callable[[Quantizable], bool]) -> set[Quantizable]:
+    """Returns the operations that compute `starts`, and those behind them as far as `is_walked` accepts each."""
+    values = reached(starts, lambda value: _operands_of(value.owner, is_walked))
+    return {op for op in makers(values) if isinstance(op, Quantizable)}
 
 
 def is_passed_on(op: Quantizable) -> bool:
@@ -109,18 +113,14 @@ def read_by_roots(function: FuncOp) -> Set[Operation]:
     The search goes back to contractions.
     """
     roots = [op for op in function.walk() if isinstance(op, SqrtOp | LogOp)]
-    found: set[Operation] = {op for op in roots if isinstance(op, SqrtOp) and any(_divides(op.result))}
-    todo: list[SSAValue] = [op.input for op in roots]
-    while todo:
-        op = todo.pop().owner
-        if not isinstance(op, Quantizable) or op in found:
-            continue
-        found.add(op)
-        operands = computed_operands(op)
-        is_scaled_or_squared = isinstance(op, MulOp | PowOp) and len(set(operands)) == 1  # the root of either is linear
-        if isinstance(op, _LINEAR) or is_passed_on(op) or is_scaled_or_squared or adds_up_positive(op):
-            todo += operands
-    return found
+    divisors: set[Operation] = {op for op in roots if isinstance(op, SqrtOp) and any(_divides(op.result))}
+
+    def is_walked(op: Quantizable) -> bool:
+        # the root of a scaled value, or of a square, is linear
+        is_scaled_or_squared = isinstance(op, MulOp | PowOp) and len(set(computed_operands(op))) == 1
+        return isinstance(op, _LINEAR) or is_passed_on(op) or is_scaled_or_squared or adds_up_positive(op)
+
+    return divisors | computing((op.input for op in roots), is_walked)
 
 
 def adds_up_positive(op: Quantizable) -> bool:
@@ -151,7 +151,7 @@ def squares_for_roots(function: FuncOp) -> Set[Operation]:
             continue
         operands = computed_operands(op)
         is_of_squares = _is_square(op, operands) or any(operand.owner in found for operand in operands)
-        users = {use.operation for result in op.results for use in result.uses}
+        users = {use.operation for use in uses_of(op)}
         sums = (ReduceSumOp, ReduceMeanOp, MultipliesAndAdds)
         if is_of_squares and not any(isinstance(user, sums) for user in (op, *users)):
             found.add(op)
@@ -190,22 +190,16 @@ encoder, 16 bits cost 9% of the run time and do not improve its embeddings.
 
 def coarse_scores(function: FuncOp) -> Set[Operation]:
     """Returns the operations that compute softmax operands for which 8 bits are too coarse, from the contraction on."""
-    found: set[Operation] = set()
-    todo = [op.operands[0] for op in function.walk() if isinstance(op, Quantizable) and _is_coarse(op)]
-    while todo:
-        op = todo.pop().owner
-        if not isinstance(op, Quantizable) or op in found:
-            continue
-        operands = computed_operands(op)
-        if isinstance(op, MultipliesAndAdds) or is_passed_on(op) or _is_scaled(op, len(operands)):
-            found.add(op)
-            todo += [] if isinstance(op, MultipliesAndAdds) else operands
-    return found
+    coarse = [op.operands[0] for op in function.walk() if isinstance(op, Quantizable) and _is_coarse(op)]
+    behind = computing(coarse, lambda op: not isinstance(op, MultipliesAndAdds) and _is_passed_on_or_scaled(op))
+    return {op for op in behind if isinstance(op, MultipliesAndAdds) or _is_passed_on_or_scaled(op)}
 
 
-def _is_scaled(op: Operation, computed: int) -> bool:
-    """Returns True if `op` multiplies one computed value by a constant, or divides it."""
-    return isinstance(op, MulOp | DivOp) and computed == 1
+def _is_passed_on_or_scaled(op: Operation) -> bool:
+    """Returns True if `op` adds or moves values, multiplies one computed value by a constant, or divides it."""
+    if not isinstance(op, Quantizable):
+        return False
+    return is_passed_on(op) or (isinstance(op, MulOp | DivOp) and len(computed_operands(op)) == 1)
 
 
 def _is_coarse(op: Quantizable) -> bool:
@@ -265,11 +259,6 @@ def uneven_values(function: FuncOp, in_float: Container[Operation] = ()) -> Set[
 def uneven_results(function: FuncOp) -> Set[Operation]:
     """Returns the operations of `function` whose result is one of `uneven_values`."""
     return makers(uneven_values(function))
-
-
-def makers(values: Iterable[SSAValue]) -> set[Operation]:
-    """Returns the operations that produce `values`."""
-    return {value.owner for value in values if isinstance(value.owner, Operation)}
 
 
 def _is_uneven(op: Quantizable, values: list[SSAValue]) -> bool:
@@ -439,14 +428,5 @@ def amplified_results(function: FuncOp) -> Set[Operation]:
 
     Operations after the contractions are elementwise, with one computed operand.
     """
-    found: set[Operation] = set()
-    todo: list[SSAValue] = [op.operands[0] for op in amplifying(function)]
-    while todo:
-        op = todo.pop().owner
-        if not isinstance(op, Quantizable) or op in found:
-            continue
-        found.add(op)
-        operands = computed_operands(op)
-        if isinstance(op, UnaryOp | BinaryOp) and len(operands) == 1:
-            todo += operands
-    return found
+    data = (op.operands[0] for op in amplifying(function))
+    return computing(data, lambda op: isinstance(op, UnaryOp | BinaryOp) and len(computed_operands(op)) == 1)

@@ -19,6 +19,7 @@ from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import UniformFloatType, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor, shape_of
+from qmlir.ir.control_flow import reached, read_only_by
 from qmlir.ir.decomposition import COMPONENTS, Parts
 from qmlir.ir.diagnostics import printable
 from qmlir.ir.float_reasons import FloatCause
@@ -45,14 +46,11 @@ DYNAMIC = FloatCause.DYNAMIC_SCALE.reason()
 
 def read_exactly(function: FuncOp) -> Set[Operation]:
     """Returns the operations, except for contractions, whose results reach only such readers."""
-    found = set[Operation]()
-    for op in reversed(list(function.walk())):
-        if not isinstance(op, Quantizable) or isinstance(op, MultipliesAndAdds) or _is_reader(op):
-            continue
-        users = [use.operation for result in op.results for use in result.uses]
-        if users and all(_is_reader(user) or user in found for user in users):
-            found.add(op)
-    return found
+    return read_only_by(
+        function,
+        lambda use: _is_reader(use.operation),
+        lambda op: isinstance(op, Quantizable) and not isinstance(op, MultipliesAndAdds) and not _is_reader(op),
+    )
 
 
 def scales_dynamically(function: FuncOp) -> Set[Operation]:
@@ -95,18 +93,14 @@ def branch_remarks(function: FuncOp, quantized: Collection[Operation]) -> list[t
 
 def _deciding_comparisons(function: FuncOp) -> Iterator[ComparisonOp]:
     """Yields the comparisons that conditions of `function` are computed from, each once."""
-    waiting: list[SSAValue] = [op.operands[0] for op in function.walk() if isinstance(op, scf.IfOp | scf.ConditionOp)]
-    seen = set[SSAValue]()
-    while waiting:
-        value = waiting.pop()
-        if value in seen:
-            continue
-        seen.add(value)
+    conditions = [op.operands[0] for op in function.walk() if isinstance(op, scf.IfOp | scf.ConditionOp)]
+
+    def before(value: SSAValue) -> Iterable[SSAValue]:
         op = value.owner
-        if isinstance(op, ComparisonOp):
-            yield op
-        elif isinstance(op, Operation):
-            waiting += [each for each in op.operands if get_element_type_or_self(each.type) == i1]
+        operands = op.operands if isinstance(op, Operation) and not isinstance(op, ComparisonOp) else ()
+        return [each for each in operands if get_element_type_or_self(each.type) == i1]
+
+    return (value.owner for value in reached(conditions, before) if isinstance(value.owner, ComparisonOp))
 
 
 # Coverage: the operations of a quantized module that compute in integers or in float, by provenance.

@@ -21,6 +21,7 @@ from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.elementwise.ops import ClipOp
 from qmlir.dialects.nn.recurrent.decompose import RECURRENCE, ROUNDED
 from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.control_flow import reached
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 from qmlir.quantization.profiles.attributes import attach, calibrated_type
@@ -91,18 +92,15 @@ def _is_asked_for(origins: tuple[Origin, ...], states: Iterable[SSAValue], recip
 
 def _sources(states: Iterable[SSAValue]) -> Iterator[SSAValue]:
     """Yields the values that the states come from, through operations that only move or select values."""
-    seen: set[SSAValue] = set()
-    waiting = list(states)
-    while waiting:
-        value = waiting.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        op = value.owner
-        if isinstance(op, Quantizable) and op.quantization_slots().shares_parameters and not is_constant(op):
-            waiting.extend(op.operands[place] for place in slots_of(op))
-        else:
-            yield value
+    return (value for value in reached(states, lambda value: _moved(value) or ()) if _moved(value) is None)
+
+
+def _moved(value: SSAValue) -> list[SSAValue] | None:
+    """Returns the values that the operation behind `value` moves or selects; `None` if it does anything else."""
+    op = value.owner
+    if not isinstance(op, Quantizable) or not op.quantization_slots().shares_parameters or is_constant(op):
+        return None
+    return [op.operands[place] for place in slots_of(op)]
 
 
 def _place(op: Operation) -> int:
