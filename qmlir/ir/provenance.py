@@ -12,7 +12,7 @@ that it can be raised again (`qmlir.ir.decomposition`).
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast
+from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, BytesAttr, StringAttr, UnregisteredOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
@@ -22,6 +22,7 @@ OP_TYPE = "op_type"
 ROLE = "role"
 TENSOR = "tensor"
 COMPOSITE = "composite"
+Made = TypeVar("Made", bound=Operation)
 PROVENANCE_ATTRIBUTES = (ORIGIN, OP_TYPE, ROLE, TENSOR, COMPOSITE)
 
 
@@ -80,6 +81,12 @@ def set_origins(op: Operation, origins: Iterable[Origin]) -> None:
             op.attributes.pop(key, None)
         else:
             op.attributes[key] = attribute
+
+
+def with_origins_of(source: Operation, made: Made) -> Made:
+    """Gives `made` the origins of `source`, and returns it."""
+    set_origins(made, origins_of(source))
+    return made
 
 
 @lru_cache(256)  # all replacements of an operation share its origins

@@ -181,16 +181,22 @@ def data_places(op: Operation) -> list[int]:
     return [place for place, (value, slot) in enumerate(op.operands_with_slots()) if slot and is_float(value)]
 
 
-def fusion_refusal(op: Operation) -> str | None:
-    """Returns why `op` cannot be fused with the casts around it; `None` if it can be, or has no casts around it."""
-    if not may_be_fused(op):
-        return None
+def dequantized_operands(op: Operation) -> list[SSAValue] | None:
+    """Returns the operands of `op` with the values that its data was dequantized from; `None` if some was not."""
     operands = list(op.operands)
     for place in data_places(op):
         source = dequantized_from(operands[place])
         if source is None:
             return None
         operands[place] = source
+    return operands
+
+
+def fusion_refusal(op: Operation) -> str | None:
+    """Returns why `op` cannot be fused with the casts around it; `None` if it can be, or has no casts around it."""
+    operands = dequantized_operands(op) if may_be_fused(op) else None
+    if operands is None:
+        return None
     requests = [requested_type(result) if is_float(result) else None for result in op.results]
     return None if None in requests else refusal(op, [element_of(value) for value in operands], requests)
 
@@ -216,17 +222,9 @@ class FuseCasts(RewritePattern):
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not may_be_fused(op):
-            return
-        operands = list(op.operands)
-        places = data_places(op)
-        for place in places:
-            source = dequantized_from(operands[place])
-            if source is None:
-                return
-            operands[place] = source
-        elements = self._requests(op.results)
-        if not places or elements is None:
+        operands = dequantized_operands(op) if may_be_fused(op) and data_places(op) else None
+        elements = None if operands is None else self._requests(op.results)
+        if operands is None or elements is None:
             return
         fused = retyped(op, operands, elements)
         if fused is not None:

@@ -28,17 +28,18 @@ from qmlir.dialects.target.description import Accepted, Support
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.interfaces import Quantizable, Slot
-from qmlir.ir.provenance import origins_of, set_origins
+from qmlir.ir.provenance import with_origins_of
 from qmlir.quantization import casts as fusion
 from qmlir.quantization.casts import (
     data_places,
     dequantized_from,
+    dequantized_operands,
     quantized_constant,
     replace_with_quantized,
     requested_type,
 )
 from qmlir.quantization.choice import Choice
-from qmlir.quantization.retyping import is_float, may_be_quantized, on_types, slots_of
+from qmlir.quantization.retyping import is_float, may_be_quantized, slots_of
 from qmlir.quantization.supports import (
     first_target,
     granularity_of,
@@ -84,11 +85,9 @@ class QuantizeFloatBias(RewritePattern):
         if array is None or not is_float(bias):
             return
         sources = (dequantized_from(op.operands[places[slot]]) for slot in (Slot.INPUT, Slot.WEIGHT))
-        data, weight = (None if source is None else element_type(source.type) for source in sources)
-        if not isinstance(data, UniformQuantizedType) or not isinstance(weight, UniformQuantizedType):
-            return
+        data, weight = map(_uniform, sources)
         result = requested_type(op.results[0])
-        if result is None:
+        if data is None or weight is None or result is None:
             return
         product = product_type(data, weight, 0, op.quantization_slots().channel_repeats)
         if product is None:
@@ -106,8 +105,7 @@ class QuantizeFloatBias(RewritePattern):
                 f"than half a quantization step of the result ({step:g})",
             )
             return
-        real = DequantizeCastOp(stored.result, bias.type)
-        set_origins(real, origins_of(stored))
+        real = with_origins_of(stored, DequantizeCastOp(stored.result, bias.type))
         rewriter.insert([stored, real])
         op.operands[places[Slot.BIAS]] = real.result
         rewriter.notify_op_modified(op)
@@ -153,11 +151,11 @@ class ComputeOnce(RewritePattern):
         (result,) = op.results
         casts: dict[UniformQuantizedType, list[QuantizeCastOp]] = {}
         for use in result.uses:
-            type_ = element_type(use.operation.results[0].type) if isinstance(use.operation, QuantizeCastOp) else None
-            if not isinstance(type_, UniformQuantizedType):
+            cast = use.operation
+            type_ = _uniform(cast.result) if isinstance(cast, QuantizeCastOp) else None
+            if not isinstance(cast, QuantizeCastOp) or type_ is None:
                 return
-            assert isinstance(use.operation, QuantizeCastOp)
-            casts.setdefault(type_, []).append(use.operation)
+            casts.setdefault(type_, []).append(cast)
         chosen = widest(casts) if len(casts) > 1 else None
         if chosen is None or not _is_computed(op, chosen):
             return
@@ -165,8 +163,7 @@ class ComputeOnce(RewritePattern):
         first.detach()
         rewriter.insert(first, InsertPoint.after(op))
         real = DequantizeCastOp(first.result, TensorType(chosen.expressed_type, shape_of(first.result)))
-        set_origins(real, origins_of(op))
-        rewriter.insert(real, InsertPoint.after(first))
+        rewriter.insert(with_origins_of(op, real), InsertPoint.after(first))
         for cast in (each for others in casts.values() for each in others):
             cast.operands[0] = real.result
             rewriter.handle_operation_modification(cast)
@@ -174,22 +171,11 @@ class ComputeOnce(RewritePattern):
 
 def _is_computed(op: Operation, element: UniformQuantizedType) -> bool:
     """Returns True if `op` between casts, with a result of type `element`, can be fused."""
-    operands: list[SSAValue] = list(op.operands)
-    places = data_places(op)
-    for place in places:
-        source = dequantized_from(operands[place])
-        if source is None:
-            return False
-        operands[place] = source
-    if not places:
-        return False
-    try:
-        made = on_types(op, operands, [element])
-    except VerifyException:
-        return False
-    is_accepted = may_be_computed(op, made)
-    made.drop_all_references()
-    return is_accepted
+    operands = dequantized_operands(op) if data_places(op) else None
+    made = None if operands is None else retyped(op, operands, [element])
+    if made is not None:
+        made.drop_all_references()
+    return made is not None
 
 
 # Replacement of a model's types by types that the target supports, with rescales in between.
@@ -234,9 +220,8 @@ def nearest_grid(type_: UniformQuantizedType, accepted: Accepted) -> UniformQuan
     """Returns a type that `accepted` allows for the range of `type_`, which has one scale; values are rounded again."""
     if type_.granularity is not Granularity.TENSOR or not accepted.integers:
         return None
-    low, high = (type_.scale * (limit - type_.zero_point) for limit in (type_.storage_min, type_.storage_max))
     scheme = next(iter(accepted.named_schemes), Scheme.ASYMMETRIC)
-    return type_from_range(low, high, Choice(storage=accepted.integers[0], scheme=scheme))
+    return type_from_range(*_limits(type_), Choice(storage=accepted.integers[0], scheme=scheme))
 
 
 @dataclass(frozen=True)
@@ -292,18 +277,16 @@ class Refit(RewritePattern):
             else:
                 if (source, fitted) not in casts:
                     cast = QuantizeCastOp(op.operands[place], TensorType(fitted, shape_of(source)))
-                    set_origins(cast, origins_of(source.owner if isinstance(source.owner, Operation) else op))
-                    casts[source, fitted] = cast
+                    casts[source, fitted] = with_origins_of(
+                        source.owner if isinstance(source.owner, Operation) else op, cast
+                    )
                 operands[place] = casts[source, fitted].result
-        try:
-            if None in results:
-                raise VerifyException("no type is supported")
-            made = [*casts.values(), on_types(op, operands, results)]
-        except VerifyException:
-            for cast in casts.values():
-                cast.drop_all_references()
-            return None
-        return made
+        fused = None if None in results else retyped(op, operands, results)
+        if fused is not None:
+            return [*casts.values(), fused]
+        for cast in casts.values():
+            cast.drop_all_references()
+        return None
 
     def _fitted(self, type_: UniformQuantizedType | None, accepted: Accepted | None) -> UniformQuantizedType | None:
         if type_ is None or accepted is None or _takes(accepted, type_):
@@ -313,9 +296,8 @@ class Refit(RewritePattern):
 
     @staticmethod
     def _replace(op: Operation, casts: Sequence[Operation], fused: Operation, rewriter: PatternRewriter) -> None:
-        behind = [DequantizeCastOp(new, old.type) for old, new in zip(op.results, fused.results, strict=True)]
-        for cast in behind:
-            set_origins(cast, origins_of(op))
+        pairs = zip(op.results, fused.results, strict=True)
+        behind = [with_origins_of(op, DequantizeCastOp(new, old.type)) for old, new in pairs]
         rewriter.insert([*casts, fused, *behind])
         rewriter.replace(op, [], [cast.result for cast in behind])
 
@@ -343,10 +325,6 @@ def _is_exact_inside(type_: UniformQuantizedType) -> bool:
     """
     limits = (IntAttr(limit) for limit in storage_limits(type_.storage))
     return is_exact_round_trip(UniformQuantizedType.new([type_.storage, *limits, *type_.parameters[3:]]))
-
-
-def _cast_like(source: Operation, cast: Operation) -> None:
-    set_origins(cast, origins_of(source))
 
 
 class MoveDequantizeDown(RewritePattern):
@@ -382,8 +360,7 @@ class MoveDequantizeDown(RewritePattern):
         rewriter.insert([*constants, moved])
         for old, new in zip(op.results, moved.results, strict=True):
             if is_float(old):
-                cast = DequantizeCastOp(new, old.type)
-                _cast_like(op, cast)
+                cast = with_origins_of(op, DequantizeCastOp(new, old.type))
                 rewriter.insert(cast)
                 new = cast.result
             rewriter.replace_all_uses_with(old, new)
@@ -439,19 +416,18 @@ class MoveQuantizeUp(RewritePattern):
             return
         if len(places) > 1 and len(found - {None}) == 1 and self._others_are_constants(op, places):
             return
-        operands, casts = list(op.operands), list[Operation]()
-        for place in places:
-            value = operands[place]
-            cast = QuantizeCastOp(value, TensorType(element, shape_of(value)))
-            _cast_like(op, cast)
-            casts.append(cast)
-            operands[place] = cast.result
+        casts = {
+            place: with_origins_of(op, QuantizeCastOp(value, TensorType(element, shape_of(value))))
+            for place, value in enumerate(op.operands)
+            if place in places
+        }
+        operands = [casts[place].result if place in casts else value for place, value in enumerate(op.operands)]
         moved = retyped(op, operands, [element if is_limit else None] * len(op.results))
         if moved is None:
-            for cast in casts:
+            for cast in casts.values():
                 cast.drop_all_references()
             return
-        rewriter.insert(casts)
+        rewriter.insert(list(casts.values()))
         replace_with_quantized(op, moved, rewriter)
 
     @staticmethod
@@ -466,13 +442,10 @@ class RequantizeConstant(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeCastOp, rewriter: PatternRewriter, /) -> None:
-        source = dequantized_from(op.input)
-        array = constant_array(source)
-        type_ = element_type(op.result.type)
-        if source is None or array is None or not isinstance(type_, UniformQuantizedType):
+        source, type_ = dequantized_from(op.input), _uniform(op.result)
+        array, before = constant_array(source), _uniform(source)
+        if array is None or type_ is None or before is None:
             return
-        before = element_type(source.type)
-        assert isinstance(before, UniformQuantizedType)  # a dequantize cast has no other operand type
         constant = ConstantOp.of(quantize(dequantize(array, before), type_), TensorType(type_, shape_of(op.result)))
         rewriter.replace(op, constant)
 
@@ -493,8 +466,8 @@ class FoldRequantizeInLimits(RewritePattern):
         source = dequantized_from(op.input)
         if source is None or source.type != op.result.type or not _rounds_to_its_type(source):
             return
-        type_ = element_type(source.type)
-        if isinstance(type_, UniformQuantizedType) and _is_exact_inside(type_):
+        type_ = _uniform(source)
+        if type_ is not None and _is_exact_inside(type_):
             rewriter.replace(op, [], [source])
 
 
@@ -510,10 +483,9 @@ class NarrowLimited(RewritePattern):
         if not _limits_values(op):
             return
         value, result = op.operands[0], op.results[0]
-        wide, narrow = element_type(value.type), element_type(result.type)
-        if not isinstance(narrow, UniformQuantizedType):
+        wide, narrow = _uniform(value), _uniform(result)
+        if wide is None or narrow is None:
             return
-        assert isinstance(wide, UniformQuantizedType)  # verified: either both are quantized or neither is
         if wide == narrow or not value.has_one_use() or not _rounds_to_its_type(value) or not _contains(wide, narrow):
             return
         old = value.type
@@ -531,14 +503,9 @@ class NarrowLimited(RewritePattern):
 
 def _contains(wide: UniformQuantizedType, narrow: UniformQuantizedType) -> bool:
     """Returns True if `wide` represents every number of `narrow`, and both are one-scale types but no accumulators."""
-    if {wide.granularity, narrow.granularity} != {Granularity.TENSOR} or wide.expressed != narrow.expressed:
+    if {wide.granularity, narrow.granularity} != {Granularity.TENSOR} or wide.scale != narrow.scale:
         return False
-    if wide.scale != narrow.scale or not _is_exact_inside(wide) or narrow.bits == STORAGE.bits:
-        return False
-    (lowest, highest), (low, high) = (
-        (type_.storage_min - type_.zero_point, type_.storage_max - type_.zero_point) for type_ in (wide, narrow)
-    )
-    return lowest <= low and high <= highest
+    return _is_exact_inside(wide) and narrow.bits != STORAGE.bits and _holds(wide, narrow)
 
 
 PATTERNS: Sequence[RewritePattern] = (

@@ -19,7 +19,7 @@ from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCa
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.passes import ROUNDED, Preservation, count
-from qmlir.ir.provenance import origins_of, set_origins
+from qmlir.ir.provenance import with_origins_of
 from qmlir.quantization.casts import QuantizeConstant, rewrite
 from qmlir.quantization.retyping import imagined, on_types
 
@@ -75,9 +75,7 @@ class _Integers:
             casts.append(CastOp(operands=[value], result_types=[TensorType(f32, shape_of(value))]))
             source = casts[-1].results[0]
         casts.append(QuantizeCastOp(source, TensorType(element, shape_of(value))))
-        for each in casts:
-            set_origins(each, origins_of(op))
-        Rewriter.insert_op(casts, InsertPoint.after(op))
+        Rewriter.insert_op([with_origins_of(op, each) for each in casts], InsertPoint.after(op))
         return casts[-1].results[0]
 
     def share(self) -> None:
@@ -86,8 +84,7 @@ class _Integers:
             others = [use.operation for use in value.uses if use.operation is not stored.owner]
             if element_of(value) == f32 and others:
                 assert isinstance(stored.owner, Operation)
-                back = DequantizeCastOp(stored, value.type)
-                set_origins(back, origins_of(stored.owner))
+                back = with_origins_of(stored.owner, DequantizeCastOp(stored, value.type))
                 Rewriter.insert_op(back, InsertPoint.after(stored.owner))
                 value.replace_uses_with_if(back.result, lambda use, others=others: use.operation in others)
 
@@ -170,7 +167,5 @@ def _contract(op: ContractionOp, integers: _Integers) -> None:
     sums = on_types(op, [integers.of(value) for value in op.operands], [_SUMS])
     stored = StorageCastOp(sums.results[0], TensorType(_SUMS.storage, shape_of(op.results[0])))
     result = CastOp(operands=[stored.result], result_types=[op.results[0].type])
-    for each in (stored, result):
-        set_origins(each, origins_of(op))
-    Rewriter.replace_op(op, [sums, stored, result], [result.result])
+    Rewriter.replace_op(op, [sums, with_origins_of(op, stored), with_origins_of(op, result)], [result.result])
     count("contractions")
