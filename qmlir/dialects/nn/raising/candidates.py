@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects.builtin import BoolAttr, FloatAttr, IntegerAttr, f32, i64
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation
 
 from qmlir.dialects.nn.activations.ops import (
     GeluOp,
@@ -28,7 +28,7 @@ from qmlir.dialects.nn.elementwise.ops import AddOp, ClipOp, DivOp, ErfOp, ExpOp
 from qmlir.dialects.nn.movement.ops import TransposeOp
 from qmlir.dialects.nn.normalization.ops import LayerNormOp, LogSoftmaxOp, RmsNormOp, SoftmaxOp
 from qmlir.dialects.nn.raising.constants import constant_of
-from qmlir.dialects.nn.raising.spellings import above
+from qmlir.dialects.nn.raising.spellings import above, giver
 from qmlir.dialects.nn.reduction.ops import ReduceMeanOp, ReduceSumOp
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import COMPONENTS
@@ -39,8 +39,7 @@ DEPTH = 12
 Suggestion = dict[str, Attribute]
 
 
-def _defines(value: SSAValue, *operations: type[Operation]) -> bool:
-    return isinstance(value, OpResult) and isinstance(value.op, operations)
+Suggest = Callable[[Operation], Iterator[Suggestion]]
 
 
 def _scalars(ops: list[Operation]) -> Iterator[float]:
@@ -56,14 +55,23 @@ def _number(value: float) -> FloatAttr:
     return FloatAttr(float(np.float32(value)), f32)
 
 
+def _near(kind: type[Operation], most: int, properties: Suggestion | None = None) -> Suggest:
+    """Suggests `properties`, by default none, if an operation of this kind is among `most` that compute the root."""
+
+    def suggest(root: Operation) -> Iterator[Suggestion]:
+        if any(isinstance(op, kind) for op in above(root, most)):
+            yield properties or {}
+
+    return suggest
+
+
 def _is_of_layer(product: MatMulOp) -> bool:
     """Whether a product multiplies rows by one matrix."""
     return len(shape_of(product.lhs)) >= 2 and len(shape_of(product.rhs)) == 2
 
 
 def _fully_connected(root: Operation) -> Iterator[Suggestion]:
-    for value in root.operands:
-        product = value.op if isinstance(value, OpResult) else None
+    for product in map(giver, root.operands):
         if isinstance(product, MatMulOp) and product.is_rhs_transposed and _is_of_layer(product):
             yield {}
 
@@ -71,7 +79,7 @@ def _fully_connected(root: Operation) -> Iterator[Suggestion]:
 def layer_fault(root: Operation) -> str | None:
     """Returns why a product of rows with a matrix, plus a number per column added by `root`, is not a layer."""
     for value, bias in (root.operands, root.operands[::-1]):
-        product = value.op if isinstance(value, OpResult) else None
+        product = giver(value)
         if not isinstance(product, MatMulOp) or not _is_of_layer(product):
             continue
         columns = shape_of(value)[-1:]
@@ -97,8 +105,7 @@ class TurnedProduct:
     @staticmethod
     def of(root: Operation) -> "TurnedProduct | None":
         """Transposes the product to which `root` adds a bias, in place; `None` if there is no such product."""
-        products = [value.op for value in root.operands if isinstance(value, OpResult)]
-        product = next((op for op in products if isinstance(op, MatMulOp)), None)
+        product = next((op for op in map(giver, root.operands) if isinstance(op, MatMulOp)), None)
         if product is None or product.is_rhs_transposed or not product.result.has_one_use():
             return None
         weight = constant_of(product.rhs)
@@ -137,33 +144,21 @@ class TurnedProduct:
         old.detach()
 
 
-def _with_bias(product: type[WindowedContractionOp]) -> Callable[[Operation], Iterator[Suggestion]]:
+def _with_bias(product: type[WindowedContractionOp]) -> Suggest:
     def suggest(root: Operation) -> Iterator[Suggestion]:
-        for value in root.operands:
-            if isinstance(value, OpResult) and isinstance(value.op, product):
-                yield {name: given for name, given in value.op.properties.items() if name != COMPONENTS}
+        for op in map(giver, root.operands):
+            if isinstance(op, product):
+                yield {name: given for name, given in op.properties.items() if name != COMPONENTS}
 
     return suggest
 
 
 def _swish(root: Operation) -> Iterator[Suggestion]:
-    for value in root.operands:
-        if isinstance(value, OpResult) and isinstance(value.op, SigmoidOp):
+    for gate in map(giver, root.operands):
+        if isinstance(gate, SigmoidOp):
             yield {}
-            for number in _scalars([operand.owner for op in above(value.op, 2) for operand in op.operands
-                                    if isinstance(operand.owner, Operation)]):  # fmt: skip
+            for number in _scalars(above(gate, 2)):
                 yield {"alpha": _number(number)}
-
-
-def _mish(root: Operation) -> Iterator[Suggestion]:
-    nearby = above(root, 4)
-    if any(isinstance(op, SoftplusOp) for op in nearby):
-        yield {}
-
-
-def _hard_swish(root: Operation) -> Iterator[Suggestion]:
-    if any(_defines(value, ClipOp) for value in root.operands):
-        yield {}
 
 
 def _hard_sigmoid(root: Operation) -> Iterator[Suggestion]:
@@ -173,35 +168,21 @@ def _hard_sigmoid(root: Operation) -> Iterator[Suggestion]:
             yield {"alpha": _number(alpha), "beta": _number(beta)}
 
 
-def _gelu(root: Operation) -> Iterator[Suggestion]:
-    nearby = above(root, DEPTH + 1)
-    if any(isinstance(op, ErfOp) for op in nearby):
-        yield {}
-    if any(isinstance(op, TanhOp) for op in nearby):
-        yield {"tanh_approximation": BoolAttr.from_bool(True)}
-
-
 def _axis(axis: int, rank: int) -> Suggestion:
     """Returns the property for `axis`, which is omitted for the last axis."""
     return {} if axis == rank - 1 else {"axis": IntegerAttr(axis, i64)}
 
 
-def _sums(root: Operation) -> Iterator[Suggestion]:
-    """Yields the axes of sums over one axis."""
-    for op in above(root, 4):
-        if isinstance(op, ReduceSumOp) and len(axes := op.integers("axes") or ()) == 1:
-            rank = len(shape_of(op.input))
-            yield _axis(axes[0] % rank, rank)
+def _sums(place: int, kind: type[Operation]) -> Suggest:
+    """Suggests the axes of sums over one axis, if the operand of the root at `place` is the result of `kind`."""
 
+    def suggest(root: Operation) -> Iterator[Suggestion]:
+        for op in above(root, 4) if isinstance(giver(root.operands[place]), kind) else ():
+            if isinstance(op, ReduceSumOp) and len(axes := op.integers("axes") or ()) == 1:
+                rank = len(shape_of(op.input))
+                yield _axis(axes[0] % rank, rank)
 
-def _softmax(root: Operation) -> Iterator[Suggestion]:
-    if _defines(root.operands[0], ExpOp):
-        yield from _sums(root)
-
-
-def _log_softmax(root: Operation) -> Iterator[Suggestion]:
-    if _defines(root.operands[1], LogOp):
-        yield from _sums(root)
+    return suggest
 
 
 def _normalization(root: Operation) -> Iterator[Suggestion]:
@@ -227,7 +208,7 @@ class RaisingCandidate:
 
     last: tuple[type[Operation], ...]
     composite: type[NnOp]
-    suggest: Callable[[Operation], Iterator[Suggestion]]
+    suggest: Suggest
     nearest: int
     """The distance from the last part within which all operands are read, which limits the search for their types."""
 
@@ -238,12 +219,13 @@ CANDIDATES = (
     RaisingCandidate((AddOp, MulOp), LayerNormOp, _normalization, DEPTH),
     RaisingCandidate((MulOp, DivOp), RmsNormOp, _normalization, DEPTH),
     RaisingCandidate((MulOp,), SwishOp, _swish, 1),
-    RaisingCandidate((MulOp,), MishOp, _mish, 1),
-    RaisingCandidate((MulOp,), HardSwishOp, _hard_swish, 1),
-    RaisingCandidate((MulOp,), GeluOp, _gelu, 1),
+    RaisingCandidate((MulOp,), MishOp, _near(SoftplusOp, 4), 1),
+    RaisingCandidate((MulOp,), HardSwishOp, _near(ClipOp, 3), 1),
+    RaisingCandidate((MulOp,), GeluOp, _near(ErfOp, DEPTH + 1), 1),
+    RaisingCandidate((MulOp,), GeluOp, _near(TanhOp, DEPTH + 1, {"tanh_approximation": BoolAttr.from_bool(True)}), 1),
     RaisingCandidate((ClipOp,), HardSigmoidOp, _hard_sigmoid, 1),
-    RaisingCandidate((DivOp,), SoftmaxOp, _softmax, 1),
-    RaisingCandidate((SubOp,), LogSoftmaxOp, _log_softmax, 1),
+    RaisingCandidate((DivOp,), SoftmaxOp, _sums(0, ExpOp), 1),
+    RaisingCandidate((SubOp,), LogSoftmaxOp, _sums(1, LogOp), 1),
 )
 """The rules, larger composites first: a hard sigmoid may be the gate of a hard swish."""
 

@@ -26,6 +26,7 @@ from qmlir.dialects.nn.elementwise.ops import AddOp, ClipOp, MulOp, SubOp, Unary
 from qmlir.dialects.nn.movement.ops import ReshapeOp, SliceOp, SplitOp
 from qmlir.dialects.nn.raising.constants import constant_of, element_of_whole
 from qmlir.dialects.nn.raising.groups import Raised, Refusal, fault_of
+from qmlir.dialects.nn.raising.spellings import giver
 from qmlir.dialects.nn.recurrent.ops import LstmOp
 from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
@@ -44,21 +45,17 @@ class DiffersError(Exception):
     """A difference between a cell and the decomposition of a layer, which prevents raising."""
 
 
-def _giver(value: SSAValue) -> Operation | None:
-    return value.op if isinstance(value, OpResult) else None
-
-
 def _with(op: Operation, *kinds: type[Operation]) -> tuple[SSAValue, SSAValue] | None:
     """Returns the first operand of `op` that is defined by an operation of these kinds, and the other operand."""
     for value, other in (op.operands, op.operands[::-1]):
-        if isinstance(_giver(value), kinds):
+        if isinstance(giver(value), kinds):
             return value, other
     return None
 
 
 def _named(value: SSAValue) -> str:
-    giver = _giver(value)
-    return "an argument" if giver is None else describe(giver)
+    op = giver(value)
+    return "an argument" if op is None else describe(op)
 
 
 @dataclass
@@ -110,7 +107,7 @@ class _Product:
     def of(value: SSAValue, made: _Made) -> "_Product":
         """Matches the product that defines `value`; created parts are added to `made`. Raises `DiffersError`
         otherwise."""
-        op = _giver(value)
+        op = giver(value)
         if isinstance(op, FullyConnectedOp):
             weight, bias = constant_of(op.weight), None if op.bias is None else constant_of(op.bias)
             if weight is not None and (op.bias is None or bias is not None):
@@ -119,7 +116,7 @@ class _Product:
                     return _Product(op.operands[0], weight, False, (op,), parts, bias)
         if isinstance(op, AddOp):
             for inner, other in (op.operands, op.operands[::-1]):
-                bias, product = constant_of(other), _giver(inner)
+                bias, product = constant_of(other), giver(inner)
                 if bias is not None and isinstance(product, MatMulOp):
                     return replace(_Product.of(inner, made), inner=(product, op), parts=(product, op), bias=bias)
         if isinstance(op, MatMulOp):
@@ -155,10 +152,10 @@ class _Gate:
             found = "nothing" if function is None else describe(function)
             raise DiffersError(f"its {role} must apply {wanted.name}, but applies {found}")
         value, start, moved = function.input, 0, tuple[Operation, ...]()
-        piece = _giver(value)
+        piece = giver(value)
         if isinstance(piece, SplitOp | SliceOp):
             value, start, moved = piece.operands[0], _first_column(piece, cast(OpResult, value)), (piece,)
-        total = _giver(value)
+        total = giver(value)
         if not isinstance(total, AddOp):
             raise DiffersError(f"its {role} must read the sum of two matmuls, but reads {_named(value)}")
         return _Gate(function, total, start, moved)
@@ -197,11 +194,11 @@ class LstmCell:
         if not isinstance(root, MulOp) or not isinstance(element_of(root.result), UniformQuantizedType):
             return None
         found = _with(root, TanhOp)
-        curve = None if found is None else _giver(found[0])
-        cell = _giver(curve.input) if isinstance(curve, TanhOp) else None
+        curve = None if found is None else giver(found[0])
+        cell = giver(curve.input) if isinstance(curve, TanhOp) else None
         if found is None or not isinstance(curve, TanhOp) or not isinstance(cell, AddOp):
             return None
-        terms = [op for op in map(_giver, cell.operands) if isinstance(op, MulOp)]
+        terms = [op for op in map(giver, cell.operands) if isinstance(op, MulOp)]
         fresh = next((op for op in terms if _with(op, TanhOp) is not None), None)
         kept = next((op for op in terms if op is not fresh), None)
         if fresh is None or kept is None or len(terms) != 2:
@@ -210,7 +207,7 @@ class LstmCell:
         gated = _with(kept, SigmoidOp) or _with(kept, *_FUNCTIONS)
         if gated is None:
             return None
-        functions = dict(zip(GATES, map(_giver, (into, found[1], gated[0], new)), strict=True))
+        functions = dict(zip(GATES, map(giver, (into, found[1], gated[0], new)), strict=True))
         gates = {
             name: _Gate.of(name, each, TanhOp if name == "cell_gate" else SigmoidOp) for name, each in functions.items()
         }
@@ -329,7 +326,7 @@ class LstmCell:
         """Concatenates the constants of the gates to that of a layer, `[1, 4 * H, …]`; a bias is followed by zeros for
         the
         state."""
-        constants = [cast(ConstantOp, _giver(piece)) for piece in pieces]
+        constants = [cast(ConstantOp, giver(piece)) for piece in pieces]
         array = np.concatenate([each.array for each in constants])[None]
         array = np.concatenate([array, np.zeros_like(array)], axis=1) if has_zeros else array
         element = element_of_whole({element_of(piece) for piece in pieces}, array.shape)
@@ -410,7 +407,7 @@ class LstmCell:
             set_origins(back, merged_origins([old]))
             set_tensor_names(back, tensor_names(old))
             after.append(back)
-        used = set(map(_giver, layer.operands))
+        used = set(map(giver, layer.operands))
         before = [op for op in self.made.operations if op in used and isinstance(op, NnOp)]
         values = [op.results[0] for op in after]
         return Raised.of(layer, before, [self.root.result, self.cell.result], group, after, values)
@@ -420,14 +417,14 @@ def looks_like_gru(root: Operation) -> bool:
     """Whether `root` combines a state and a tanh like a GRU: `(1 - z) * n + z * h`, or `n + z * (h - n)`."""
     if not isinstance(root, AddOp) or not isinstance(element_of(root.result), UniformQuantizedType):
         return False
-    terms = [op for op in map(_giver, root.operands) if isinstance(op, MulOp)]
+    terms = [op for op in map(giver, root.operands) if isinstance(op, MulOp)]
     for term in terms:
         rest = _with(term, SubOp)
         if rest is None:
             continue
-        difference = cast(SubOp, _giver(rest[0]))
-        if isinstance(_giver(rest[1]), TanhOp) and any(difference.rhs in op.operands for op in terms if op is not term):
-            return isinstance(_giver(difference.rhs), _FUNCTIONS)
-        if difference.rhs in root.operands and isinstance(_giver(difference.rhs), TanhOp):
-            return isinstance(_giver(rest[1]), _FUNCTIONS)
+        difference = cast(SubOp, giver(rest[0]))
+        if isinstance(giver(rest[1]), TanhOp) and any(difference.rhs in op.operands for op in terms if op is not term):
+            return isinstance(giver(difference.rhs), _FUNCTIONS)
+        if difference.rhs in root.operands and isinstance(giver(difference.rhs), TanhOp):
+            return isinstance(giver(rest[1]), _FUNCTIONS)
     return False

@@ -404,10 +404,17 @@ def _factors(values: Sequence[tuple[SSAValue, bool]], scale: _Scale) -> Product 
     return product if is_mean and product.others == [scale.rows.data] else None
 
 
-def _broadcast(constants: Sequence[Array], shape: Sequence[int]) -> list[Array] | None:
-    """Returns the constants in the shape of the normalized axes; `None` if they don't fit."""
+def _broadcast(constants: Sequence[Array], shape: Sequence[int], order: Sequence[int] = ()) -> list[Array] | None:
+    """Returns the constants in the shape of the normalized axes; `None` if they don't fit.
+
+    With `order`, they are operands next to data whose axes are normalized in this order.
+    """
     found: list[Array] = []
     for array in constants:
+        if order:
+            if array.ndim > len(order):
+                return None
+            array = array.reshape((1,) * (len(order) - array.ndim) + array.shape).transpose(order)
         extra = array.ndim - len(shape)
         if DYNAMIC_INDEX in shape or any(size != 1 for size in array.shape[: max(extra, 0)]):
             return None
@@ -439,22 +446,23 @@ def _with_parameters(scale: _Scale, product: Product, biases: Sequence[tuple[SSA
     sources = [*(product.constants or [None]), *(value for value, _ in biases)]
     arrays = [constant.array for value in product.constants if (constant := constant_of(value)) is not None]
     shifts = [constant.array * (1 if up else -1) for value, up in biases if (constant := constant_of(value))]
-    if shifts and not scale.is_variance:
+    if not rows.axes or (not scale.is_variance and (shifts or not rows.is_trailing)):
         return None
-    if not rows.is_trailing:
-        return _along_other_axes(scale, arrays, shifts, sources)
-    first = rows.axes[0]
-    epsilon, axis = {"epsilon": scale.epsilon}, _along(first, rows.data)
-    if (own := _broadcast([*(arrays or [np.array(scale.factor)]), *shifts], shape[first:])) is not None:
+    # A layer norm along axes that are not the last ones, such as channels first, needs its data transposed.
+    order = [*(axis for axis in range(len(shape)) if axis not in rows.axes), *rows.axes]
+    first, epsilon, is_plain = len(shape) - len(rows.axes), {"epsilon": scale.epsilon}, not arrays and scale.factor == 1
+    properties = {**(_along(first, rows.data) if rows.is_trailing else {"axis": first}), **epsilon}
+    own = _broadcast([*(arrays or [np.array(scale.factor)]), *shifts], [shape[axis] for axis in rows.axes], order)
+    if own is not None:
         parameters = list(zip([own[0] * (scale.factor if arrays else 1), *own[1:]], sources, strict=True))
         if scale.is_variance:
-            return Recognized(LayerNormOp, [rows.data], {**axis, **epsilon}, parameters)
-        is_plain = not arrays and scale.factor == 1
-        return Recognized(RmsNormOp, [rows.data], {**axis, **epsilon}, [] if is_plain else parameters)
+            order = [] if rows.is_trailing else order
+            return Recognized(LayerNormOp, [rows.data], properties, parameters, order)
+        return Recognized(RmsNormOp, [rows.data], properties, [] if is_plain else parameters)
     if not scale.is_variance:
-        return Recognized(RmsNormOp, [rows.data], {**axis, **epsilon}) if not arrays and scale.factor == 1 else None
+        return Recognized(RmsNormOp, [rows.data], properties) if is_plain else None
     # A per-channel scale, [C, 1, ...]: an instance norm.
-    if first != 2 or len(shape) < 3 or DYNAMIC_INDEX in shape[1:2]:
+    if not rows.is_trailing or first != 2 or len(shape) < 3 or DYNAMIC_INDEX in shape[1:2]:
         return None
     channels = (shape[1], *(1,) * (len(shape) - 2))
     found = _broadcast([*(arrays or [np.array(1.0)]), *(shifts or [np.array(0.0)])], channels)
@@ -462,24 +470,6 @@ def _with_parameters(scale: _Scale, product: Product, biases: Sequence[tuple[SSA
         return None
     flat = (each.reshape(-1) for each in found)
     return Recognized(InstanceNormOp, [rows.data], epsilon, list(zip(flat, (*sources, None)[:2], strict=True)))
-
-
-def _along_other_axes(
-    scale: _Scale, arrays: Sequence[Array], shifts: Sequence[Array], sources: Sequence[SSAValue | None]
-) -> Recognized | None:
-    """Matches a layer norm along axes that are not the last ones, such as channels first, by transposing the data."""
-    rows, shape = scale.rows, shape_of(scale.rows.data)
-    if not rows.axes or not scale.is_variance or any(each.ndim > len(shape) for each in (*arrays, *shifts)):
-        return None
-    order = [*(axis for axis in range(len(shape)) if axis not in rows.axes), *rows.axes]
-    whole = [
-        each.reshape((1,) * (len(shape) - each.ndim) + each.shape) for each in (*(arrays or [np.ones(1)]), *shifts)
-    ]
-    own = _broadcast([each.transpose(order) for each in whole], [shape[axis] for axis in rows.axes])
-    if own is None:
-        return None
-    properties = {"epsilon": scale.epsilon, "axis": len(shape) - len(rows.axes)}
-    return Recognized(LayerNormOp, [rows.data], properties, list(zip(own, sources, strict=True)), order)
 
 
 # --- From what was recognized to the composite ------------------------------------------------------------------------
