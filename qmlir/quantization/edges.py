@@ -246,14 +246,12 @@ class _Reader:
         for op in self.operations:
             assert isinstance(op, Quantizable)
             before = [value.owner for value in computed_operands(op) if isinstance(value.owner, Operation)]
+            cause = next((each for each in before if each in found.in_float), None)
             if op in losing:
                 found.in_float[op] = losing[op]
-            elif op in leaving and any(each in found.in_float for each in before):
-                cause = next(each for each in before if each in found.in_float)
-                found.in_float[op] = FloatCause.OUTPUT_MOVE.reason(op=describe(cause))
-            elif _decides(op) and any(each in found.in_float for each in before):
-                cause = next(each for each in before if each in found.in_float)
-                found.in_float[op] = FloatCause.OUTPUT_CHOICE.reason(op=describe(cause))
+            elif cause is not None and (op in leaving or _decides(op)):
+                kind = FloatCause.OUTPUT_MOVE if op in leaving else FloatCause.OUTPUT_CHOICE
+                found.in_float[op] = kind.reason(op=describe(cause))
             elif op in leaving and not found.sums.isdisjoint(computed_operands(op)):
                 found.in_float[op] = FloatCause.OUTPUT_SUM.reason()
         return found

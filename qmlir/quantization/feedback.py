@@ -38,7 +38,7 @@ from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.predicates import computed_operands, computing, is_passed_on
 from qmlir.quantization.profiles.statistics import observed
-from qmlir.quantization.retyping import is_f32, is_float, slots_of
+from qmlir.quantization.retyping import is_f32, is_float, moves_values, slots_of
 from qmlir.quantization.shared_scales import Groups
 
 Pair = tuple[SSAValue, SSAValue]
@@ -267,7 +267,7 @@ def _is_gate(value: SSAValue) -> bool:
     op = value.owner
     if isinstance(op, SubOp):
         return constant_array(op.lhs) is not None and _is_gate(op.rhs)
-    if isinstance(op, Quantizable) and op.quantization_slots().shares_parameters and len(computed_operands(op)) == 1:
+    if moves_values(op) and len(computed_operands(op)) == 1:
         return _is_gate(computed_operands(op)[0])
     fixed = op.quantization_slots().fixed_output if isinstance(op, Quantizable) else None
     return fixed is not None and 0 <= fixed.minimum < fixed.maximum <= 1
@@ -275,16 +275,12 @@ def _is_gate(value: SSAValue) -> bool:
 
 def _is_beside(argument: SSAValue, _: SSAValue) -> bool:
     """Returns True if only contractions read `argument`, with moves allowed in between."""
-    users = {use.operation for use in argument.uses}
-    return bool(users) and all(
-        _weights(op) is not None
-        or (
-            isinstance(op, Quantizable)
-            and op.quantization_slots().shares_parameters
-            and all(_is_beside(result, result) for result in op.results)
-        )
-        for op in users
-    )
+
+    def movers(value: SSAValue) -> list[Operation]:
+        return [use.operation for use in value.uses if _weights(use.operation) is None]
+
+    moved = reached([argument], lambda value: [result for op in movers(value) for result in op.results])
+    return all(value.uses and all(map(moves_values, movers(value))) for value in moved)
 
 
 # --- Which values are rounded -----------------------------------------------------------------------------------------

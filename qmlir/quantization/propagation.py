@@ -39,7 +39,7 @@ from qmlir.quantization.casts import (
     requested_type,
 )
 from qmlir.quantization.choice import Choice
-from qmlir.quantization.retyping import is_float, may_be_quantized, slots_of
+from qmlir.quantization.retyping import is_float, may_be_quantized, moves_values, slots_of
 from qmlir.quantization.supports import (
     first_target,
     granularity_of,
@@ -315,7 +315,7 @@ def _uniform(value: SSAValue | None) -> UniformQuantizedType | None:
 
 
 def _moves_values(op: Operation) -> bool:
-    return may_be_quantized(op) and isinstance(op, Quantizable) and op.quantization_slots().shares_parameters
+    return may_be_quantized(op) and moves_values(op)
 
 
 def _is_exact_inside(type_: UniformQuantizedType) -> bool:

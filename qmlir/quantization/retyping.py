@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from typing import TypeGuard
 
 from xdsl.dialects.builtin import Float32Type, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -51,6 +52,11 @@ def slots_of(op: Quantizable) -> dict[int, Slot]:
 def place_of(op: Quantizable, wanted: Slot) -> int | None:
     """Returns the index of the first operand of `op` in a slot, or `None`."""
     return next((place for place, slot in slots_of(op).items() if slot is wanted), None)
+
+
+def moves_values(op: object) -> TypeGuard[Quantizable]:
+    """Returns True if `op` only moves or selects values, so that its operands and results share a type."""
+    return isinstance(op, Quantizable) and op.quantization_slots().shares_parameters
 
 
 def may_be_quantized(op: Operation) -> bool:

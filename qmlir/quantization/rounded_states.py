@@ -22,13 +22,13 @@ from qmlir.dialects.nn.elementwise.ops import ClipOp
 from qmlir.dialects.nn.recurrent.decompose import RECURRENCE, ROUNDED
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.control_flow import reached
-from qmlir.ir.interfaces import Quantizable, Slot
+from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 from qmlir.quantization.profiles.attributes import attach, calibrated_type
 from qmlir.quantization.profiles.keys import is_constant
 from qmlir.quantization.profiles.statistics import Observed, observed
 from qmlir.quantization.recipe import Recipe
-from qmlir.quantization.retyping import is_f32, slots_of
+from qmlir.quantization.retyping import is_f32, moves_values, slots_of
 
 _RESET = "reset_mul"
 """The part of a GRU that multiplies the state before a contraction, which then does not read the state itself."""
@@ -98,9 +98,7 @@ def _sources(states: Iterable[SSAValue]) -> Iterator[SSAValue]:
 def _moved(value: SSAValue) -> list[SSAValue] | None:
     """Returns the values that the operation behind `value` moves or selects; `None` if it does anything else."""
     op = value.owner
-    if not isinstance(op, Quantizable) or not op.quantization_slots().shares_parameters or is_constant(op):
-        return None
-    return [op.operands[place] for place in slots_of(op)]
+    return [op.operands[place] for place in slots_of(op)] if moves_values(op) and not is_constant(op) else None
 
 
 def _place(op: Operation) -> int:

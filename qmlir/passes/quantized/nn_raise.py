@@ -14,9 +14,10 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.contraction.ops import FullyConnectedOp
 from qmlir.dialects.nn.elementwise.ops import AddOp, MulOp
 from qmlir.dialects.nn.raising.candidates import TurnedProduct, candidates, layer_fault
-from qmlir.dialects.nn.raising.cells import DiffersError, LstmCell, looks_like_gru
+from qmlir.dialects.nn.raising.cells import LstmCell, looks_like_gru
 from qmlir.dialects.nn.raising.groups import Raised, Refusal, raise_group
 from qmlir.dialects.nn.raising.templates import Template, templates
+from qmlir.dialects.nn.raising.unification import DiffersError
 from qmlir.dialects.nn.recurrent.ops import GruOp, LstmOp
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.dialects.target.description import Description

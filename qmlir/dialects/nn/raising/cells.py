@@ -25,8 +25,9 @@ from qmlir.dialects.nn.decomposition import set_element
 from qmlir.dialects.nn.elementwise.ops import AddOp, ClipOp, MulOp, SubOp, UnaryOp
 from qmlir.dialects.nn.movement.ops import ReshapeOp, SliceOp, SplitOp
 from qmlir.dialects.nn.raising.constants import constant_of, element_of_whole
-from qmlir.dialects.nn.raising.groups import Raised, Refusal, fault_of
+from qmlir.dialects.nn.raising.groups import Raised, fault_of
 from qmlir.dialects.nn.raising.spellings import giver
+from qmlir.dialects.nn.raising.unification import DiffersError
 from qmlir.dialects.nn.recurrent.ops import LstmOp
 from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
@@ -39,10 +40,6 @@ GATES = ("input_gate", "output_gate", "forget_gate", "cell_gate")
 
 _FUNCTIONS = (SigmoidOp, TanhOp, HardSigmoidOp, ReluOp, SoftsignOp, ClipOp)
 """The operations that are accepted as the function of a gate."""
-
-
-class DiffersError(Exception):
-    """A difference between a cell and the decomposition of a layer, which prevents raising."""
 
 
 def _with(op: Operation, *kinds: type[Operation]) -> tuple[SSAValue, SSAValue] | None:
@@ -360,8 +357,6 @@ class LstmCell:
             if (fault := self._other_user()) is not None:
                 raise DiffersError(fault)
             found = self._in_place(self._layer())
-            if isinstance(found, Refusal):
-                raise DiffersError(found.reason)
         except (DiffersError, VerifyException) as error:
             self.made.erase()
             raise DiffersError(str(error)) from error
@@ -395,7 +390,7 @@ class LstmCell:
             raise DiffersError(fault)
         return layer
 
-    def _in_place(self, layer: LstmOp) -> Raised | Refusal:
+    def _in_place(self, layer: LstmOp) -> Raised:
         block = self.cell.parent
         assert block is not None
         group = sorted(dict.fromkeys(self.inside()), key=block.get_operation_index)

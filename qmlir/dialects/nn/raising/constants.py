@@ -16,7 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.movement.ops import MovementOp
-from qmlir.dialects.nn.raising.unification import Held
+from qmlir.dialects.nn.raising.unification import DiffersError, Held
 from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.dialects.quant.types import AnyQuantizedType, Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -82,7 +82,7 @@ def _numbers_behind(template: SSAValue, shape: Sequence[int]) -> Array:
     return numbers.reshape(-1)
 
 
-def _filled(shape: Sequence[int], slices: Sequence[Held], dtype: np.dtype[Any]) -> Array | str:
+def _filled(shape: Sequence[int], slices: Sequence[Held], dtype: np.dtype[Any]) -> Array:
     """Returns the elements of a placeholder from its slices; 0 for unused ones, such as those of an uncomputed gate."""
     data = np.zeros(int(np.prod(shape, dtype=np.int64)), dtype)
     known = np.zeros(data.shape, np.bool_)
@@ -91,13 +91,16 @@ def _filled(shape: Sequence[int], slices: Sequence[Held], dtype: np.dtype[Any]) 
         constant = None if value is None else constant_of(value)
         stored = np.zeros(places.size, dtype) if constant is None else constant.array.reshape(-1)
         if places.size != stored.size or (known[places] & (data[places] != stored)).any():
-            return "its constants have conflicting values"
+            raise DiffersError("its constants have conflicting values")
         data[places], known[places] = stored, True
     return data.reshape(shape)
 
 
-def put_together(held: Sequence[Held]) -> dict[SSAValue, ConstantOp] | str:
-    """Returns a constant for each placeholder whose elements are in the constants of `held`, or why there is none."""
+def put_together(held: Sequence[Held]) -> dict[SSAValue, ConstantOp]:
+    """Returns a constant for each placeholder whose elements are in the constants of `held`.
+
+    Raises `DiffersError` if there is none.
+    """
     slices: dict[SSAValue, list[Held]] = defaultdict(list)
     for template, value in held:
         slices[movement_chain(template)[0]].append((template, value))
@@ -108,9 +111,6 @@ def put_together(held: Sequence[Held]) -> dict[SSAValue, ConstantOp] | str:
         dtypes = [constant.array.dtype for constant in constants if constant is not None]
         element = element_of_whole({element_of(value) for _, value in own if value is not None}, shape)
         if DYNAMIC_INDEX in shape or element is None or not dtypes:
-            return "its constants cannot be combined"
-        data = _filled(shape, own, dtypes[0])
-        if isinstance(data, str):
-            return data
-        found[placeholder] = ConstantOp.of(data, TensorType(element, shape))
+            raise DiffersError("its constants cannot be combined")
+        found[placeholder] = ConstantOp.of(_filled(shape, own, dtypes[0]), TensorType(element, shape))
     return found

@@ -22,7 +22,7 @@ from qmlir.dialects.nn.elementwise.ops import AddOp
 from qmlir.dialects.nn.movement.ops import ReshapeOp
 from qmlir.dialects.nn.raising.constants import constant_of, movement_chain, put_together
 from qmlir.dialects.nn.raising.templates import Template
-from qmlir.dialects.nn.raising.unification import Held, Mismatch, Rules, Unification, unify
+from qmlir.dialects.nn.raising.unification import DiffersError, Held, Mismatch, Rules, Unification, unify
 from qmlir.dialects.nn.requantize import REQUANTIZE, decompose, may_requantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of, tensor
@@ -93,7 +93,7 @@ def _lost_type(group: Sequence[Operation], composite: NnOp) -> str | None:
 
 @dataclass(frozen=True)
 class Raised:
-    """A composite that can replace a group. `of` creates it, and refuses if a type would be lost."""
+    """A composite that can replace a group. `of` creates it, unless a type would be lost."""
 
     composite: NnOp
     before: Sequence[NnOp]
@@ -119,16 +119,15 @@ class Raised:
         parts: Sequence[Operation],
         after: Sequence[NnOp] = (),
         values: Sequence[SSAValue] | None = None,
-    ) -> "Raised | Refusal":
-        """Creates the replacement of a group, or the refusal if one of its quantized types would be lost.
+    ) -> "Raised":
+        """Creates the replacement of a group. Raises `DiffersError` if one of its quantized types would be lost.
 
         `values` replace `results`; the default is the results of the last new operation. All raised composites are
-        created
-        here, so a rule that forgets a type cannot change a result.
+        created here, so a rule that forgets a type cannot change a result.
         """
         taken = [op for op in parts if not isinstance(op, ConstantOp)]
         if (fault := _lost_type(taken, composite)) is not None:
-            return Refusal(fault, is_computed=True)
+            raise DiffersError(fault)
         last = [composite, *after][-1]
         return Raised(composite, before, results, parts, after, last.results if values is None else values)
 
@@ -324,9 +323,11 @@ def _hand_on(
         set_tensor_names(composite, names)
 
 
-def _element_types(template: Template, found: Unification) -> dict[str, Attribute] | str:
-    """Returns the element types of the inner parts by role, or a reason; the steps of a layer must agree, or imply
-    theirs."""
+def _element_types(template: Template, found: Unification) -> dict[str, Attribute]:
+    """Returns the element types of the inner parts by role.
+
+    Raises `DiffersError` if the steps of a layer neither agree nor imply theirs.
+    """
     types: dict[str, Attribute] = {}
     giving = result_indices(template.composite, template.results)
     for role, part in zip(template.parts.roles, template.parts.operations, strict=True):
@@ -337,9 +338,9 @@ def _element_types(template: Template, found: Unification) -> dict[str, Attribut
             elements.clear()
         nested = {f"{role}/{inner}": type_ for inner, type_ in components_of(other).items()}
         if any(types.setdefault(key, type_) != type_ for key, type_ in nested.items()):
-            return f"steps of its part '{role}' have inner parts of different types"
+            raise DiffersError(f"steps of its part '{role}' have inner parts of different types")
         if any(types.setdefault(role, element) != element for element in elements):
-            return f"steps of its part '{role}' have different types"
+            raise DiffersError(f"steps of its part '{role}' have different types")
     return types
 
 
@@ -423,26 +424,21 @@ class _Exposed:
             made.erase()
 
 
-def _compose(template: Template, found: Unification, constants: Mapping[SSAValue, ConstantOp]) -> NnOp | str:
-    """Returns the composite on the matched operands, with the types of the group, or a reason."""
-    operands: list[SSAValue] = []
-    for placeholder in template.block.args:
-        if placeholder in constants:
-            operands.append(constants[placeholder].result)
-        elif placeholder in found.values:
-            operands.append(found.values[placeholder])
-        else:
-            return "some of its operands do not appear in its parts"
-    by_placeholder: dict[SSAValue, SSAValue] = dict(zip(template.block.args, operands, strict=True))
+def _compose(template: Template, found: Unification, constants: Mapping[SSAValue, ConstantOp]) -> NnOp:
+    """Returns the composite on the matched operands, with the types of the group. Raises `DiffersError`."""
+    values = found.values | {placeholder: constant.result for placeholder, constant in constants.items()}
+    if any(placeholder not in values for placeholder in template.block.args):
+        raise DiffersError("some of its operands do not appear in its parts")
+    operands = [values[placeholder] for placeholder in template.block.args]
     types: list[Attribute] = []
     for value, result in zip(template.results, template.composite.results, strict=True):
-        own = by_placeholder.get(value) if value in by_placeholder else found.values.get(value)
+        own = values.get(value)
         types.append(_type_of_unused(value, found, result.type) if own is None else own.type)
     properties = dict(template.composite.properties)
     parts = [part for part in found.operations.values() if isinstance(part, NnOp) and may_requantize(part)]
     modes = {part.requantize for part in parts}
     if len(modes) > 1:
-        return "its parts use different requantization modes"
+        raise DiffersError("its parts use different requantization modes")
     if mode := next(iter(modes), None):
         properties[REQUANTIZE] = mode
     return type(template.composite).create(operands=operands, result_types=types, properties=properties)
@@ -534,36 +530,29 @@ def raise_group(template: Template, root: SSAValue, number: int = 0) -> Raised |
 
 def _raise(template: Template, found: Unification) -> Raised | Refusal:
     """Returns the replacement of the matched operations, or why there is none."""
-    constants = put_together(found.held)
-    if isinstance(constants, str):
-        return Refusal(constants, is_computed=True)
-    fault = _other_user(template, found)
-    types = _element_types(template, found)
-    composite = _compose(template, found, constants)
-    reason = next((each for each in (fault, types, composite) if isinstance(each, str)), None)
-    if reason is None and isinstance(composite, NnOp) and not isinstance(types, str):
+    made: list[NnOp] = []
+    try:
+        constants = put_together(found.held)
+        made += constants.values()
+        if (fault := _other_user(template, found)) is not None:
+            raise DiffersError(fault)
+        types, composite = _element_types(template, found), _compose(template, found, constants)
+        made.insert(0, composite)
         results = [found.values.get(value) for value in template.results]
         inner = found.operations.values()
         pairs = {
             index: value for index, value in enumerate(results) if isinstance(value, OpResult) and value.op in inner
         }
-        reason = fault_of(composite, types, pairs, is_excerpt=template.parts.may_be_excerpt)
+        if (fault := fault_of(composite, types, pairs, is_excerpt=template.parts.may_be_excerpt)) is not None:
+            raise DiffersError(fault)
         slices = [value.op for _, value in found.held if isinstance(value, OpResult)]
         in_order = [found.operations[part] for part in template.parts.operations if part in found.operations]
-        parts = list(dict.fromkeys([*slices, *in_order]))
-        raised = (
-            Refusal(reason, is_computed=True)
-            if reason is not None
-            else Raised.of(composite, list(constants.values()), results, parts)
-        )
-        if isinstance(raised, Refusal):
-            reason = raised.reason
-        elif _stands(raised):
-            _hand_on(template, found, composite, constants, results)
-            return raised
-        else:
-            reason = "its operands are defined after uses of its results"
-    for made in (composite, *constants.values()):
-        if isinstance(made, Operation):
-            made.erase(safe_erase=False)
-    return Refusal(reason or "", is_computed=True)
+        raised = Raised.of(composite, list(constants.values()), results, list(dict.fromkeys([*slices, *in_order])))
+        if not _stands(raised):
+            raise DiffersError("its operands are defined after uses of its results")
+        _hand_on(template, found, composite, constants, results)
+        return raised
+    except DiffersError as error:
+        for op in made:
+            op.erase(safe_erase=False)
+        return Refusal(str(error), is_computed=True)

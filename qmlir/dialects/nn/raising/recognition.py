@@ -555,6 +555,4 @@ def recognized(root: Operation, recognize: Recognizer) -> Raised | None:
         set_origins(each, merged_origins(_needed_by(root, parts)))
     set_tensor_names(last, tensor_names(root))
     set_marks(composite, marks_on(root))
-    found = Raised.of(composite, before, [root.results[0]], parts, back)
-    assert isinstance(found, Raised), "all results of the group are f32"
-    return found
+    return Raised.of(composite, before, [root.results[0]], parts, back)  # all results of the group are f32

@@ -21,6 +21,10 @@ Held = tuple[SSAValue, SSAValue | None]
 """A template value that only moves a placeholder's elements, and the constant that matches it; `None` for zeros."""
 
 
+class DiffersError(Exception):
+    """A difference between a group of operations and a composite, which prevents raising."""
+
+
 @dataclass(frozen=True)
 class Mismatch:
     """Why two operations or values don't match, and how deep the match succeeded."""
