@@ -540,7 +540,10 @@ class _Decider:
         if choice.storage.bits >= rows.bits:
             asked = self.recipe.asked_of_table(op)
             if asked and (asked.keys() - {"storage"} or asked["storage"].bits != rows.bits):
-                self.decisions.idle_tables[op] = rows.bits
+                self.decisions.warnings[op] = (
+                    f"'embedding = true' has no effect: the rows of this table are read as {rows.bits}-bit values, and "
+                    "the table has their type; help: use fewer bits for the table, or more for the result"
+                )
             return None
         self._because((op, place), Reason(Basis.WEIGHTS, op, Slot.WEIGHT, choice))
         with _parameters_of(op, "its table"):
@@ -550,7 +553,10 @@ class _Decider:
         choice, slots = self._choice(op, Slot.WEIGHT), op.quantization_slots()
         size = undivided_sum(array, choice, slots.weight_channel_axis, slots.weight_sum_axis)
         if size is not None:
-            self.decisions.without_blocks[op] = size, choice.granularity.block
+            self.decisions.warnings[op] = (
+                f"block size {choice.granularity.block} does not divide its reduction size ({size}); using one weight "
+                "scale per channel"
+            )
             choice = replace(choice, granularity=GranularityChoice(is_channel=True))
         self._because((op, place), Reason(Basis.WEIGHTS, op, Slot.WEIGHT, choice))
         with _parameters_of(op, "its weights"):
@@ -727,16 +733,8 @@ def decide(
     decisions.remarks += branch_remarks(function, decisions.quantized)
     for op, remark in decisions.remarks:
         emit_remark(op, remark)
-    for op, bits in decisions.idle_tables.items():
-        emit_warning(
-            op,
-            f"'embedding = true' has no effect: the rows of this table are read as {bits}-bit values, and the table "
-            "has their type; help: use fewer bits for the table, or more for the result",
-        )
-    for op, (size, block) in decisions.without_blocks.items():
-        emit_warning(
-            op, f"block size {block} does not divide its reduction size ({size}); using one weight scale per channel"
-        )
+    for op, warning in decisions.warnings.items():
+        emit_warning(op, warning)
     for op, reason in decisions.left_in_float.items():
         if reason in (_INFINITE_WEIGHT, _NOT_A_NUMBER, undefined.get(op)):
             emit_warning(op, f"not quantized: {reason}")

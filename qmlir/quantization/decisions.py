@@ -64,12 +64,8 @@ class Decisions:
     )
     """The reason of each type, by the value, or by its user and its index there."""
 
-    idle_tables: dict[Operation, int] = field(default_factory=dict[Operation, int])
-    """The readers of embedding tables that have the type of the gathered rows despite rules for tables, with its
-    bits."""
-
-    without_blocks: dict[Operation, tuple[int, int]] = field(default_factory=dict[Operation, tuple[int, int]])
-    """The operations with per-channel instead of block-wise weights: the reduction size and the block size."""
+    warnings: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    """Warnings at operations for which a rule has no effect."""
 
     remarks: list[tuple[Operation, str]] = field(default_factory=list[tuple[Operation, str]])
     """Remarks on decisions that a reader of the recipe may not expect."""

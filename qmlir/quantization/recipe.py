@@ -86,6 +86,9 @@ _READERS: Mapping[str, Any] = {
     "rule": Arithmetic,
     "repair": parse_repair,
 }
+_SLOTS = {"granularity": (Slot.WEIGHT,), "repair": (Slot.WEIGHT,), "scale": (Slot.BIAS,)}
+"""The settings that only some slots have."""
+
 _MATCHERS = ("origin", "role", "op", "node", "slot")
 _CALIBRATOR = "calibrator"
 _TOP = ("rule", EFFORT, VERSION_KEY)
@@ -230,16 +233,16 @@ class Recipe:
 
     def choice(self, op: Operation, slot: Slot) -> Choice:
         """Returns how the value in `slot` of `op` is quantized, and marks the rules that match as used."""
-        choice = DEFAULTS[slot]
-        for place, rule in self._matching(op, slot):
-            self.used.add(place)
-            choice = replace(choice, **rule.settings)
-        return choice
+        return self._settled(op, slot, self.used)
 
     def wish(self, op: Operation, slot: Slot) -> Choice:
         """Returns the same as `choice` without marking rules as used, if another operation decides the type."""
+        return self._settled(op, slot, set())
+
+    def _settled(self, op: Operation, slot: Slot, used: set[int]) -> Choice:
         choice = DEFAULTS[slot]
-        for _, rule in self._matching(op, slot):
+        for place, rule in self._matching(op, slot):
+            used.add(place)
             choice = replace(choice, **rule.settings)
         return choice
 
@@ -355,6 +358,11 @@ def _calibrator(name: str, value: Any) -> dict[str, Any]:
     return {"calibrator": known, "calibrator_options": given}
 
 
+def _only(slots: Sequence[Slot]) -> str:
+    names = {Slot.WEIGHT: "weights", Slot.OUTPUT: "results", Slot.BIAS: "the bias"}
+    return "data, weights and results" if len(slots) > 1 else names[slots[0]]
+
+
 def make_rule(table: Mapping[str, Any], name: str) -> Rule:
     """Returns the rule that a table of a recipe describes; `name` is its name in messages. Raises `DiagnosticError`."""
     settings: dict[str, Any] = {}
@@ -380,22 +388,16 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
             raise _rule_error(name, f"unknown key '{key}'{nearest_name(key, known)} (available: {', '.join(known)})")
     if not settings:
         raise _rule_error(name, "sets nothing")
-    for fact, slots in ((each, FACTS[each].slots) for each in facts):
-        if matchers.get("slot", slots[0].value) not in slots:
-            known = "data, weights and results" if len(slots) > 1 else "weights" if Slot.WEIGHT in slots else "results"
-            raise _rule_error(name, f"{fact} is only for {known}, but the rule is for slot '{matchers['slot']}'")
+    limits = {fact: FACTS[fact].slots for fact in facts} | {key: _SLOTS[key] for key in settings if key in _SLOTS}
     if "slot" in matchers:
-        slots = {slot.value: slot for slot in Slot}
-        if matchers["slot"] not in slots:
-            near = nearest_name(matchers["slot"], slots)
-            raise _rule_error(name, f"unknown slot '{matchers['slot']}'{near} (available: {', '.join(slots)})")
-        matchers["slot"] = slots[matchers["slot"]]
-    if "granularity" in settings and matchers.get("slot", Slot.WEIGHT) is not Slot.WEIGHT:
-        raise _rule_error(name, f"granularity is only for weights, but the rule is for slot '{matchers['slot']}'")
-    if "repair" in settings and matchers.get("slot", Slot.WEIGHT) is not Slot.WEIGHT:
-        raise _rule_error(name, f"repair is only for weights, but the rule is for slot '{matchers['slot']}'")
-    if "scale" in settings and matchers.get("slot", Slot.BIAS) is not Slot.BIAS:
-        raise _rule_error(name, f"scale is only for the bias, but the rule is for slot '{matchers['slot']}'")
+        known, given = {slot.value: slot for slot in Slot}, matchers["slot"]
+        if given not in known:
+            near = nearest_name(given, known)
+            raise _rule_error(name, f"unknown slot '{given}'{near} (available: {', '.join(known)})")
+        for key, slots in limits.items():
+            if given not in slots:
+                raise _rule_error(name, f"{key} is only for {_only(slots)}, but the rule is for slot '{given}'")
+        matchers["slot"] = known[given]
     return Rule(settings, facts=facts, name=name, **matchers)
 
 

@@ -380,7 +380,7 @@ def _parts(op: Operation) -> Iterator[tuple[Operation, int]]:
         parts.discard()
 
 
-def _computed(op: Operation, reasons: Mapping[str, str]) -> Computed | None:
+def _computed(op: Operation, reasons: Mapping[str, str], times: int) -> Computed | None:
     elements = _data_elements(op)
     if is_constant(op) or isinstance(op, CASTS) or op.regions or not op.results or not elements:
         return None
@@ -391,7 +391,13 @@ def _computed(op: Operation, reasons: Mapping[str, str]) -> Computed | None:
     key = key_of(op)
     reason = "" if is_quantized else _unfused(op) or reasons.get(key, _reason(op))
     kinds = " x ".join(map(element_text, multiplied))
-    return Computed(key, op.name, kinds, is_quantized, products, reason=reason, cost=_cost(op, multiplied, products))
+    cost = _cost(op, multiplied, products)
+    return Computed(key, op.name, kinds, is_quantized, times * products, times, reason, times * cost)
+
+
+def _joined(one: Computed, other: Computed) -> Computed:
+    sums = {name: getattr(one, name) + getattr(other, name) for name in ("multiply_adds", "count", "cost")}
+    return replace(one, **sums)
 
 
 def _cost(op: Operation, elements: Iterable[Attribute], products: int) -> int:
@@ -417,18 +423,8 @@ def coverage(module: ModuleOp, reasons: Mapping[str, str] | None = None) -> Cove
         for op in list(function.body.walk()):
             masked += isinstance(op, SoftmaxOp) and op.mask is not None
             for part, times in _parts(op) if op not in masking else ():
-                row = _computed(part, reasons or {})
-                if row is None:
-                    continue
-                row = replace(row, multiply_adds=times * row.multiply_adds, count=times, cost=times * row.cost)
-                place = (row.key, row.name, row.elements, row.reason)
-                known = rows.get(place)
-                if known is not None:
-                    row = replace(
-                        known,
-                        multiply_adds=known.multiply_adds + row.multiply_adds,
-                        count=known.count + row.count,
-                        cost=known.cost + row.cost,
-                    )
-                rows[place] = row
+                row = _computed(part, reasons or {}, times)
+                if row is not None:
+                    place = (row.key, row.name, row.elements, row.reason)
+                    rows[place] = _joined(rows[place], row) if place in rows else row
     return Coverage(tuple(rows.values()), masked)

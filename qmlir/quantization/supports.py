@@ -97,14 +97,12 @@ def _result_slots(op: Operation, support: Support, element: Attribute) -> Iterat
 
 def _in_one_of(support: Support, slots: Iterable[Slot], element: Attribute) -> str | None:
     """Returns why none of `slots`, the usual one last, accepts a value of this element type; `None` if one does."""
-    nearest: _Fault | None = None
+    faults: list[_Fault] = []
     for slot in slots:
-        fault = _wrong(support.slot(slot), element, slot)
-        if fault is None:
+        if (fault := _wrong(support.slot(slot), element, slot)) is None:
             return None
-        if nearest is None or fault.right >= nearest.right:
-            nearest = fault
-    return None if nearest is None else nearest.text
+        faults.insert(0, fault)
+    return max(faults, key=lambda fault: fault.right).text  # the last slot among equals
 
 
 def is_bias(op: Quantizable, place: int) -> bool:

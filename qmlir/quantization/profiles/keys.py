@@ -22,10 +22,12 @@ from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.control_flow import reached
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.provenance import Origin, origins_of, tensor_name
 from qmlir.ir.signature import inputs_of
+from qmlir.quantization.retyping import moves_values
 
 # Values that may be NaN because the model selects, joins or moves a constant with NaN, such as the "no value" of a
 # mask.
@@ -37,10 +39,6 @@ from qmlir.ir.signature import inputs_of
 def _has_nan(value: SSAValue) -> bool:
     array = constant_array(value)
     return array is not None and array.dtype.kind not in "iub" and bool(np.isnan(array).any())
-
-
-def _moves(op: Operation) -> bool:
-    return isinstance(op, Quantizable) and op.quantization_slots().shares_parameters
 
 
 def _replaces_nan(op: Operation, value: SSAValue) -> bool:
@@ -55,30 +53,24 @@ def _replaces_nan(op: Operation, value: SSAValue) -> bool:
 
 def values_with_nan(module: ModuleOp) -> Set[SSAValue]:
     """Returns the values that a constant with NaN may reach, except through a `where` that replaces NaN."""
-    waiting: list[SSAValue] = [
+    starts = [
         result
         for op in module.walk()
-        if _moves(op) and any(_has_nan(operand) for operand in op.operands)
+        if moves_values(op) and any(_has_nan(operand) for operand in op.operands)
         for result in op.results
     ]
-    found: set[SSAValue] = set()
-    while waiting:
-        value = waiting.pop()
-        type_ = ranked_tensor(value.type)
-        if value in found or type_ is None or kind_of(type_.get_element_type()) is not Kind.FLOAT:
-            continue
-        found.add(value)
+
+    def after(value: SSAValue) -> Iterator[SSAValue]:
         for use in value.uses:
             op = use.operation
             if _replaces_nan(op, value) or isinstance(op, CallOp | ReturnOp):
                 continue
             outer = op.parent_op() if op.has_trait(IsTerminator, value_if_unregistered=False) else None
             for each in (op, outer) if outer is not None else (op,):
-                waiting.extend(each.results)
-                waiting.extend(
-                    argument for region in each.regions for block in region.blocks for argument in block.args
-                )
-    return found
+                yield from each.results
+                yield from (argument for region in each.regions for block in region.blocks for argument in block.args)
+
+    return set(reached(filter(is_float, starts), lambda value: filter(is_float, after(value))))
 
 
 # The key of every float value: its name in profiles, rules and reports.
