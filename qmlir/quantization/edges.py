@@ -39,7 +39,7 @@ from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import describe
 from qmlir.quantization.choice import Choice
 from qmlir.quantization.predicates import ENOUGH, computed_operands
-from qmlir.quantization.profiles.statistics import observed
+from qmlir.quantization.profiles.statistics import observed, observed_range, seen_statistics
 from qmlir.quantization.retyping import is_f32, may_be_quantized, slots_of
 from qmlir.quantization.shared_scales import WORTH, width
 
@@ -88,10 +88,8 @@ def _deviation(value: SSAValue) -> float:
 
 def _power(value: SSAValue) -> float:
     """Returns the mean square of `value`."""
-    seen = observed(value)
-    mean = 0.0 if seen is None else (seen.minimum + seen.maximum) / 2
-    if seen is not None and seen.statistics is not None:
-        mean = seen.statistics.mean
+    known, ends = seen_statistics(value), observed_range(value) or (0.0, 0.0)
+    mean = sum(ends) / 2 if known is None else known.mean
     return mean**2 + _deviation(value) ** 2
 
 
@@ -355,8 +353,8 @@ class _Reader:
         if self.wish(op, Slot.WEIGHT).storage.levels < _LEAST_LEVELS - 1:  # symmetric 8 bits have one level fewer
             return None
         columns, channels = (weights.T if op.is_rhs_transposed else weights).shape
-        seen = observed(op.lhs)
-        if seen is None or seen.statistics is None or seen.statistics.moments.zeros * columns >= seen.statistics.count:
+        seen = seen_statistics(op.lhs)
+        if seen is None or seen.moments.zeros * columns >= seen.count:
             return None  # a column that was always 0 can have arbitrary weights
         steps = 2 * np.abs(weights).max(-1 if op.is_rhs_transposed else -2) / (_LEAST_LEVELS - 1)
         of_weights = float(np.square(steps, dtype=np.float64).mean()) / 12 * columns * _power(op.lhs)

@@ -37,7 +37,7 @@ from qmlir.ir.decomposition import is_part, is_repeated, marks_on, role_of
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.predicates import computed_operands, computing, is_passed_on
-from qmlir.quantization.profiles.statistics import observed
+from qmlir.quantization.profiles.statistics import seen_statistics
 from qmlir.quantization.retyping import is_f32, is_float, moves_values, slots_of
 from qmlir.quantization.shared_scales import Groups
 
@@ -382,10 +382,10 @@ def _lost_by_gate(values: Sequence[SSAValue]) -> float:
     steps = len(values) if len(values) > EXCERPT else math.inf  # a caller may continue after a single step
     lost = [0.0]
     for value in values:
-        seen = observed(value)
-        if seen is None or seen.statistics is None or not seen.statistics.count:
+        seen = seen_statistics(value)
+        if seen is None or not seen.count:
             continue
-        histogram = seen.statistics.histogram
+        histogram = seen.histogram
         gate = np.clip(histogram.edges[:-1] + histogram.width / 2, 0.0, 1.0)
         error = np.maximum(_GATE_STEP**2 / 12, np.maximum(gate - (1 - _GATE_STEP), 0.0) ** 2)
         with np.errstate(divide="ignore"):

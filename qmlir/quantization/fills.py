@@ -34,7 +34,7 @@ from qmlir.ir.builtin_types import as_integer, element_of
 from qmlir.ir.control_flow import HandedOn, read_only_by, together
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
-from qmlir.quantization.profiles.statistics import observed
+from qmlir.quantization.profiles.statistics import observed, seen_statistics
 from qmlir.quantization.retyping import is_f32, slots_of
 
 FAR = 4.0
@@ -208,9 +208,9 @@ class Fills:
                 pass
         if found is None and isinstance(value.owner, Block) and value.owner is not self.function.body.block:
             return None
-        seen = observed(value) if found is None else None
-        if seen is not None and seen.statistics is not None and seen.statistics.count >= _REPEATED:
-            return _ends(seen.statistics)
+        seen = seen_statistics(value) if found is None else None
+        if seen is not None and seen.count >= _REPEATED:
+            return _ends(seen)
         return None if found is None else tuple(sorted(set(found)))
 
     @staticmethod
@@ -258,18 +258,17 @@ class Fills:
 
     def _near(self, value: SSAValue, masks: Sequence[float]) -> float:
         """Returns the largest magnitude of `value`, except for elements near one of `masks` and far from all others."""
-        seen = observed(value)
-        if value in self.of or seen is None or seen.statistics is None or not seen.statistics.count:
+        seen = seen_statistics(value)
+        if value in self.of or seen is None or not seen.count:
             return self._reach(value)
-        found = _split(_occupied(seen.statistics).tolist(), 0.0, FAR)
+        found = _split(_occupied(seen).tolist(), 0.0, FAR)
         is_mask = found is not None and any(abs(found.fill - each) <= 2 * found.others for each in masks)
         return found.others if found is not None and is_mask else self._reach(value)
 
     @staticmethod
     def _given(value: SSAValue) -> Fill | None:
         """Returns the fill of an argument: one number far from the others that many elements have."""
-        seen = observed(value)
-        statistics = None if seen is None else seen.statistics
+        statistics = seen_statistics(value)
         if statistics is None or not statistics.count or any(statistics.infinities):
             return None
         found = _split(_occupied(statistics).tolist(), 0.0, FAR_REPEATED)

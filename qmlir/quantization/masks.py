@@ -47,7 +47,7 @@ from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.provenance import assign_role, origins_of
 from qmlir.quantization.profiles.attributes import calibrated_type
-from qmlir.quantization.profiles.statistics import observed
+from qmlir.quantization.profiles.statistics import observed, seen_statistics
 from qmlir.text.elements import dense_dtype
 
 NEGLIGIBLE = 2.0**-24
@@ -113,11 +113,6 @@ def _largest_below_zero(seen: Statistics) -> float | None:
         return -math.inf
     edge = math.ldexp(int(below.max()) + 1, histogram.exponent)
     return edge if edge < 0 else None
-
-
-def _statistics(value: SSAValue) -> Statistics | None:
-    seen = observed(value)
-    return None if seen is None else seen.statistics
 
 
 @dataclass
@@ -254,7 +249,7 @@ class MaskReader:
         If all elements lie in [0, 1], the sum of the nonzero ones equals their number only if each is 1: the sums do
         not round an f32 near 1 up.
         """
-        seen, op = _statistics(value), giver(value)
+        seen, op = seen_statistics(value), giver(value)
         if seen is None or not seen.count or any(seen.infinities) or seen.minimum < 0 or seen.maximum > 1:
             return None
         if seen.moments.total != seen.count - seen.moments.zeros:
@@ -372,7 +367,7 @@ class MaskReader:
 
         An argument that was 0 in all samples is a mask that has not masked anything yet.
         """
-        seen = _statistics(value)
+        seen = seen_statistics(value)
         bound = None if seen is None else _largest_below_zero(seen)
         if seen is None or bound is None:
             return None

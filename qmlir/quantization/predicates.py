@@ -29,7 +29,7 @@ from qmlir.dialects.nn.reduction.ops import ReduceMeanOp, ReduceSumOp
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.control_flow import makers, reached, uses_of
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
-from qmlir.quantization.profiles.statistics import observed, observed_range
+from qmlir.quantization.profiles.statistics import observed, observed_range, seen_statistics
 from qmlir.quantization.retyping import is_f32, is_float, slots_of
 from qmlir.quantization.shared_scales import Groups, width
 
@@ -372,11 +372,11 @@ ENOUGH = 30.0
 # Rounding to steps of s adds noise with the mean square s^2 / 12. The mean square of the values is the squared mean
 # plus the squared deviation, both of which are recorded.
 def _is_faint(op: Quantizable) -> bool:
-    slots, seen = op.quantization_slots(), observed(op.results[0])
-    if not slots.divides_one or slots.fixed_output is None or seen is None or seen.statistics is None:
+    slots, seen = op.quantization_slots(), seen_statistics(op.results[0])
+    if not slots.divides_one or slots.fixed_output is None or seen is None:
         return False
     step = (slots.fixed_output.maximum - slots.fixed_output.minimum) / _LEVELS
-    power = seen.statistics.mean**2 + seen.statistics.deviation**2
+    power = seen.mean**2 + seen.deviation**2
     return 10 * math.log10(power / (step**2 / 12)) < ENOUGH if power else False
 
 
@@ -414,12 +414,12 @@ def amplifying(function: FuncOp) -> Set[Operation]:
 # Rounding to steps of s adds noise with the mean square s^2 / 12 to each element, independently. A channel of the
 # result has that times the sum of its squared weights; the mean is over channels, as the recorded deviation is.
 def _amplifies(op: ConvOp) -> bool:
-    weights, data, result = constant_array(op.weight), observed(op.data), observed(op.result)
-    if weights is None or not _is_depthwise(op) or data is None or result is None or result.statistics is None:
+    weights, data, result = constant_array(op.weight), observed(op.data), seen_statistics(op.result)
+    if weights is None or not _is_depthwise(op) or data is None or result is None:
         return False
     step = (max(data.maximum, 0.0) - min(data.minimum, 0.0)) / (_LEVELS - 1)
     noise = step**2 / 12 * float(np.square(weights, dtype=np.float64).sum()) / len(weights)
-    signal = result.statistics.deviation**2
+    signal = result.deviation**2
     return signal > 0 and noise > 0 and 10 * math.log10(signal / noise) < ENOUGH
 
 

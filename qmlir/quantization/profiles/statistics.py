@@ -65,10 +65,16 @@ def observed(value: SSAValue) -> Observed | None:
     return None if ends is None else Observed(*ends, statistics_of(value))
 
 
+def seen_statistics(value: SSAValue) -> Statistics | None:
+    """Returns the recorded statistics of `value`; `None` if it was not profiled, or has a range alone."""
+    seen = observed(value)
+    return None if seen is None else seen.statistics
+
+
 def was_infinite(value: SSAValue) -> bool:
     """Returns True if minus or plus infinity was observed in `value`."""
-    seen = observed(value)
-    return seen is not None and seen.statistics is not None and any(seen.statistics.infinities)
+    seen = seen_statistics(value)
+    return seen is not None and any(seen.infinities)
 
 
 # Statistics that a model carries: types with ranges, and `calib.stats` on its values, from any writer.
