@@ -23,6 +23,8 @@ $(STAMP): pyproject.toml
 
 ORDINARY := not referee and not conformance and not sweep
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+# Files that can hold a referee name the marker or import from `tests.referee`; pytest need not collect the others.
+REFEREES = $(shell grep -rlw --include='test_*.py' referee tests)
 
 test: $(STAMP) ## run the tests that are quick: some of every folder, in a few minutes
 	$(PYTEST) -m 'not slow and $(ORDINARY)'
@@ -38,7 +40,8 @@ CORE := tests/unit/onnx/test_elementwise.py tests/unit/workflows/test_loading.py
 test-core: $(STAMP) ## run tests of the core's way from a model to a program, without any extension (a minute or two)
 	QMLIR_WITHOUT=$(EXTENSIONS) $(PYTEST) -m 'not slow and $(ORDINARY)' $(CORE)
 
-test-all: test test-slow ## run both
+test-all: $(STAMP) ## run both, in one session
+	$(PYTEST) -m '$(ORDINARY)'
 
 lint: $(STAMP) ## ruff, pyright in strict mode, and the import rules
 	$(BIN)/ruff check qmlir benchmarks examples docs/generator docs/walkthrough tests
@@ -47,7 +50,7 @@ lint: $(STAMP) ## ruff, pyright in strict mode, and the import rules
 	$(BIN)/lint-imports
 
 referee: $(STAMP) ## compare with upstream MLIR (Debian: mlir-22-tools, llvm-22-tools)
-	$(BIN)/python -m pytest -n 2 -m "referee and not sweep" -rs
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "referee and not sweep" -rs $(REFEREES)
 
 sweep: $(STAMP) ## many random cases down all levels and against guarded memory (an hour and more)
 	$(BIN)/python -m pytest -n 2 --timeout 1800 -m sweep

@@ -1,4 +1,4 @@
-"""The longest files begin, the others stay in their order."""
+"""The longest files begin, the others stay in their order; `make referee` finds its files."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -15,3 +15,9 @@ def test_they_begin() -> None:
     names = ["accuracy/test_bars.py", LONGEST[1], "ir/test_a.py", LONGEST[1], LONGEST[0], "a.py"]
     items: list[Any] = [SimpleNamespace(path=TESTS / name, place=place) for place, name in enumerate(names)]
     assert [item.place for item in longest_first(items)] == [4, 1, 3, 0, 2, 5]
+
+
+def test_make_referee_finds_the_marker_by_its_name() -> None:
+    """It collects the test files that have the word `referee`, so none may get the marker from a file without it."""
+    holders = [path for path in TESTS.rglob("*.py") if "mark.referee" in path.read_text(encoding="utf-8")]
+    assert [path for path in holders if not path.name.startswith("test_") and "referee" not in path.parts] == []
