@@ -27,7 +27,7 @@ from benchmarks.subjects import DYNAMIC
 from qmlir.extensions.bench.quantizers import FORMS
 from qmlir.extensions.bench.quantizers import quantize as quantize_by_peer
 from qmlir.extensions.report.timing import interleaved
-from qmlir.specialization.padding.pad import open_sizes
+from qmlir.specialization.padding import open_sizes
 from qmlir.targets.cpu.compiler import Program, compile_module
 from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
 

@@ -22,8 +22,8 @@ from qmlir.interpreter.values import value_dtype
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError, op_error, warn_once
 from qmlir.ir.signature import Port, inputs_of
+from qmlir.specialization.batch import BatchAxes, batch_of, proof_of
 from qmlir.specialization.inputs import shape_text
-from qmlir.specialization.padding.batch import BatchAxes, batch_of, proof_of
 
 _BATCH_NAMES = frozenset({"n", "b", "bs", "batch"})
 _SEQUENCE_NAMES = frozenset(

@@ -35,7 +35,7 @@ from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.evaluation import arguments_by, operand_layout
 from qmlir.quantization.profiles.keys import functions_of, keyed_parts, open_composites
 from qmlir.registry import PackageError
-from qmlir.specialization.padding.batch import ImagePlace
+from qmlir.specialization.batch import ImagePlace
 
 F64 = npt.NDArray[np.float64]
 

@@ -88,6 +88,7 @@ __all__ = [
     "outside",
     "package_of",
     "packages",
+    "paddings",
     "pass_factories",
     "pattern_hooks",
     "patterns",
@@ -198,6 +199,10 @@ class Named:
         return found
 
 
+_BY_DIALECT = ("evaluators", "decompositions", "gradients", "lowerings", "paddings")
+"""The fields whose rows are tables from operation class to function."""
+
+
 def look_up_all() -> None:
     """Loads every contribution of all packages, so that their faults are reported at once."""
     dialects = {name for package in packages() for name, _ in package.rows("evaluators")}
@@ -206,10 +211,10 @@ def look_up_all() -> None:
     for look_up, names in ((evaluators, dialects), (table, tables), (patterns, sets)):
         for name in sorted(names):
             look_up(name)
-    for look_up_whole in (decompositions, gradients, lowerings, onnx_importers, onnx_exporters, efforts):
+    for look_up_whole in (decompositions, gradients, lowerings, paddings, onnx_importers, onnx_exporters, efforts):
         look_up_whole()
     for field, room in FIELDS.items():
-        if room.form is RowForm.NAMES and field not in ("evaluators", "decompositions", "gradients", "lowerings"):
+        if room.form is RowForm.NAMES and field not in _BY_DIALECT:
             for each in named(field).values():
                 each.package.load(each.row)
     named("pdl")
@@ -291,6 +296,11 @@ def gradients() -> Mapping[type, Callable[..., Any]]:
 def lowerings() -> Mapping[type, Callable[..., Any]]:
     """Returns all lowerings to the integer level: operation class to function."""
     return _tables("lowerings", None, packages())
+
+
+def paddings() -> Mapping[type, Callable[..., Any]]:
+    """Returns all padding rules: operation class, or one of its base classes, to function."""
+    return _tables("paddings", None, packages())
 
 
 def table(name: str) -> Mapping[Any, Any]:

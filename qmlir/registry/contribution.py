@@ -75,6 +75,7 @@ class Contribution:
     decompositions: Names = field(default_factory=dict[str, str])
     gradients: Names = field(default_factory=dict[str, str])
     lowerings: Names = field(default_factory=dict[str, str])
+    paddings: Names = field(default_factory=dict[str, str])
     tables: Sets = field(default_factory=dict[str, Sequence[str]])
     pipelines: Names = field(default_factory=dict[str, str])
     stages: Names = field(default_factory=dict[str, str])
@@ -140,6 +141,11 @@ FIELDS: Mapping[str, Room] = {
     ),
     "lowerings": Room(
         RowForm.NAMES, "dialect to a table from operation class to the function that lowers it to the integer level"
+    ),
+    "paddings": Room(
+        RowForm.NAMES,
+        "dialect to a table from operation class or base class to the rule by which a program for any batch, length or "
+        "image size pads it (`qmlir/dialects/nn/padding_rules.py`)",
     ),
     "tables": Room(
         RowForm.SETS,

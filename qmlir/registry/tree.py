@@ -105,6 +105,7 @@ GUARDS: Mapping[str, str] = {
     "decompositions": "qmlir.ir.decomposition:guarded_decomposition",
     "gradients": "qmlir.dialects.nn.gradient_rules:guarded_rule",
     "lowerings": "qmlir.dialects.kernel.lowering.lowering:guarded_lowering",
+    "paddings": "qmlir.dialects.nn.padding_rules:guarded_padding",
 }
 """For a field of contributions, the function that wraps a `Hook` so that its results are checked."""
 
@@ -144,16 +145,12 @@ TREE = Contribution(
         "nn": "qmlir.dialects.nn.lowerings:LOWERINGS",
         "quant": "qmlir.dialects.quant.lower:LOWERINGS",
     },
+    paddings={"nn": "qmlir.dialects.nn.paddings:RULES", "quant": "qmlir.dialects.quant.pad:RULES"},
     tables={
         "bufferize.destinations": ("qmlir.targets.cpu.scheduled.bufferization.aliases:DESTINATIONS",),
         "inference": ("qmlir.dialects.nn.inference:RULES", "qmlir.dialects.calib.inference:RULES"),
         "loops.forms": ("qmlir.targets.cpu.loops.contraction.vector_lowerings:FORMS",),
         "nn.onnx_island": ("qmlir.onnx.islands:INFERENCE", "qmlir.targets.runtimes.islands:RUNNING"),
-        "padding": (
-            "qmlir.specialization.padding.rows:RULES",
-            "qmlir.specialization.padding.shapes:RULES",
-            "qmlir.specialization.padding.windows:RULES",
-        ),
     },
     calibrators={
         "min_max": "qmlir.arithmetic.calibrators:min_max",

@@ -27,8 +27,8 @@ from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import kept_composites
 from qmlir.quantization.recipe_text import meant, setting_hint, spelled
 from qmlir.quantization.settings import SettingRow, setting_rows
+from qmlir.specialization.batch import specialize_batch
 from qmlir.specialization.inputs import parse_shapes
-from qmlir.specialization.padding.batch import specialize_batch
 from qmlir.text.parsing import STDIN, parse_module
 from qmlir.tools.command_runner import Session
 from qmlir.tools.configuration import DIR

@@ -22,8 +22,8 @@ from qmlir.ir.signature import MAIN, inputs_of
 from qmlir.ir.verification import verify
 from qmlir.onnx.filenames import ONNX_SUFFIXES
 from qmlir.passmanager.manager import run_pipeline
+from qmlir.specialization.batch import dynamic_axes, mark_batch, proof_of
 from qmlir.specialization.inputs import function_of
-from qmlir.specialization.padding.batch import dynamic_axes, mark_batch, proof_of
 from qmlir.targets.cpu.compiler import CALLS
 from qmlir.text.files import access, keep_sources, note_sources, path_of
 from qmlir.text.parsing import load_module

@@ -11,6 +11,7 @@ from typing import Any
 from xdsl.ir import Operation
 
 from qmlir.dialects.nn.attention import evaluate as attention
+from qmlir.dialects.nn.constant import evaluate as constant
 from qmlir.dialects.nn.contraction import evaluate as contraction
 from qmlir.dialects.nn.dynamic import evaluate as dynamic
 from qmlir.dialects.nn.elementwise import evaluate as elementwise
@@ -32,7 +33,7 @@ from qmlir.dialects.nn.training import evaluate as training
 from qmlir.dialects.nn.trees import evaluate as trees
 
 _FAMILIES = (
-    elementwise, logic, contraction, pooling, resizing, movement, normalization, training, attention,
+    constant, elementwise, logic, contraction, pooling, resizing, movement, normalization, training, attention,
     recurrent, dynamic, indexing, reduction, shapes, strings, trees,
 )  # fmt: skip
 

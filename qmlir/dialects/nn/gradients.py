@@ -27,21 +27,22 @@ from qmlir.dialects.nn.reduction import gradient as reduction
 from qmlir.dialects.nn.reduction import ops as reductions
 from qmlir.dialects.nn.resizing import gradient as resizing
 from qmlir.dialects.nn.sequence import ops as sequence
-from qmlir.dialects.nn.shapes import ops as shapes
+from qmlir.dialects.nn.shapes import gradient as shapes
+from qmlir.dialects.nn.shapes import ops as sizes
 from qmlir.dialects.nn.strings import ops as strings
 from qmlir.dialects.nn.training import gradient as training
 from qmlir.dialects.nn.trees import ops as trees
 
 _FAMILIES = (
     elementwise, activations, contraction, reduction, pooling, normalization, attention, movement, indexing,
-    resizing, training,
+    resizing, shapes, training,
 )  # fmt: skip
 
 REFUSED: Mapping[type[Operation], str] = {
     reductions.CumProdOp: "cumulative products have no gradient rule",
     selection.UniqueOp: "its output shape depends on the data",
     arithmetic.BitCastOp: "it reinterprets bits",
-    shapes.RangeOp: "its output shape depends on the data",
+    sizes.RangeOp: "its output shape depends on the data",
     island.OnnxIslandOp: "it runs in ONNX Runtime, which computes no gradients",
     trees.TreeEnsembleOp: "its scores are piecewise constant",
     **dict.fromkeys(operations_in(sequence), "sequences of tensors are not supported"),
@@ -51,7 +52,7 @@ REFUSED: Mapping[type[Operation], str] = {
 INTEGRAL: tuple[type[Operation], ...] = (
     constant.ConstantOp, arithmetic.EqualOp, arithmetic.GreaterOp, arithmetic.GreaterOrEqualOp, arithmetic.LessOp,
     arithmetic.LessOrEqualOp, *operations_in(logic), reductions.ArgMaxOp, reductions.ArgMinOp, selection.NonZeroOp,
-    shapes.ShapeOp, shapes.SizeOp, *operations_in(strings),
+    sizes.ShapeOp, sizes.SizeOp, *operations_in(strings),
 )  # fmt: skip
 """The operations whose results are not floats, or depend on no operand."""
 

@@ -8,9 +8,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from qmlir.ir.passes import MEANING, Preservation
+from qmlir.specialization.batch import mark_specialized
 from qmlir.specialization.inputs import function_of, parse_shapes, parse_sizes, parse_values
-from qmlir.specialization.padding.batch import mark_specialized
-from qmlir.specialization.padding.pad import pad_function
+from qmlir.specialization.padding import pad_function
 from qmlir.specialization.specialize import specialize_function
 
 # `fix-shapes`: a function for one shape of each input, with all sizes static.
@@ -80,8 +80,8 @@ class PadShapes(ModulePass):
     value, and recurrent layers end at the actual size. A dynamic size whose capacity is 1 is 1.
 
     It is an error that names the operation if a dynamic size is split or indexed from its end, if a contraction of
-    floats sums along it, or if an operation has no rule in the table `padding`. A capacity that the function does not
-    support is also an error.
+    floats sums along it, or if an operation has no padding rule. A capacity that the function does not support is
+    also an error.
 
     Before (run with `sizes="rows=4"`):
 

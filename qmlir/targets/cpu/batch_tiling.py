@@ -19,8 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError, Severity, emit
 from qmlir.ir.interfaces import MultipliesAndAdds, volume
-from qmlir.specialization.inputs import function_of
-from qmlir.specialization.padding.batch import (
+from qmlir.specialization.batch import (
     BatchAxes,
     batch_candidates,
     batch_of,
@@ -29,6 +28,7 @@ from qmlir.specialization.padding.batch import (
     proof_of,
     with_size,
 )
+from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.runtime.batches import BatchPlan
 from qmlir.targets.cpu.runtime.ports import OPEN

@@ -35,7 +35,7 @@ from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, op
 from qmlir.ir.gc_control import rare_collection
 from qmlir.ir.signature import Port, inputs_of
 from qmlir.specialization.inputs import function_of, shape_text, signature_text
-from qmlir.specialization.padding.pad import outline
+from qmlir.specialization.padding import outline
 from qmlir.specialization.specialize import parameter_inputs, specialize
 from qmlir.targets import cpu
 from qmlir.targets.cpu import cache

@@ -14,10 +14,10 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from qmlir.arithmetic.symbolic_sizes import Extent, Factor, Quotient
+from qmlir.dialects.nn.padding_rules import Axes
 from qmlir.ir.diagnostics import text_error, unknown
-from qmlir.specialization.padding.pad import Outline, open_sizes, pad_function
-from qmlir.specialization.padding.padding import Axes
-from qmlir.specialization.padding.symbolic_sizes import Extent, Factor, Quotient
+from qmlir.specialization.padding import Outline, open_sizes, pad_function
 from qmlir.target import HOST
 from qmlir.targets.cpu.emitters.card import read_card
 from qmlir.targets.cpu.package import CARD, INIT

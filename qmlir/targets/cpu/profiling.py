@@ -35,8 +35,8 @@ from qmlir.ir.interfaces import MultipliesAndAdds, volume
 from qmlir.passes.profiled.calib_attach_records import AFTER, attach_records
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.quantization.profiles.keys import open_composites
+from qmlir.specialization.batch import observed_images
 from qmlir.specialization.inputs import function_of
-from qmlir.specialization.padding.batch import observed_images
 from qmlir.targets.cpu.compiler import Program, compile_module
 from qmlir.targets.cpu.emitters.emitter import NUMBA
 

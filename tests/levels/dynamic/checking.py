@@ -11,9 +11,9 @@ import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.signature import inputs_of, outputs_of
+from qmlir.specialization.batch import BatchAxes, proven_batch
 from qmlir.specialization.inputs import function_of
-from qmlir.specialization.padding.batch import BatchAxes, proven_batch
-from qmlir.specialization.padding.pad import outline
+from qmlir.specialization.padding import outline
 from qmlir.targets.cpu.compiler import open_port
 from qmlir.targets.cpu.length_buckets import all_capacities, padded_modules, plan_of
 from qmlir.targets.cpu.runtime.lengths import AnyLength, Bucket

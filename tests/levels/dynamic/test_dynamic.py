@@ -8,7 +8,7 @@ import pytest
 
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.specialization.padding.batch import BatchAxes, batch_of
+from qmlir.specialization.batch import BatchAxes, batch_of
 from tests.levels.dynamic.building import SIZES
 from tests.levels.dynamic.checking import batch_found, fault_of_padding, fault_of_proof, faults_of_program
 from tests.levels.dynamic.generator import drawn

@@ -29,6 +29,7 @@ from qmlir.dialects.kernel.custom import CustomKernel
 from qmlir.dialects.nn.activations.ops import ReluOp, SigmoidOp
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.elementwise.ops import AddOp, UnaryOp
+from qmlir.dialects.nn.padding_rules import PaddedValue
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
@@ -111,6 +112,7 @@ def _through_pass(field: str, text: str, type_: str = FLOAT) -> Use:
 decomposed = _through_pass("decompositions", "nn-decompose")
 differentiated = _through_pass("gradients", "nn-gradient")
 lowered = _through_pass("lowerings", "convert-nn-to-kernel")
+padded = _through_pass("paddings", 'pad-shapes{sizes="x.0=4"}', "tensor<?xf32>")
 
 
 def rewritten(monkeypatch: pytest.MonkeyPatch, hook: Hook) -> None:
@@ -424,6 +426,10 @@ FAULTS: dict[str, tuple[Use, Any]] = {
     "lowering: a scalar": (lowered, scalar_lowering),
     "lowering: not added": (lowered, unattached),
     "lowering: erases the operation": (lowered, erased),
+    **{f"padding: {what}": (padded, RETURNED[what]) for what in _LISTS if what != "None"},
+    "padding: raises": (padded, raises),
+    "padding: another rank": (padded, lambda op, at: [PaddedValue(())]),
+    "padding: two results": (padded, lambda op, at: [at.facts(op.operands[0])] * 2),
     **{f"importer: {what}": (imported, RETURNED[what]) for what in _LISTS if what != "nothing"},
     "importer: raises": (imported, raises),
     "importer: another element type": (imported, as_integers),

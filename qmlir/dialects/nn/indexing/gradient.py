@@ -108,6 +108,10 @@ def _one_hot(at: Backward, op: ops.OneHotOp, gradient: SSAValue) -> Gradients:
     return [None, at.add(ConcatOp, sums, axis=0).result, *[None] * (len(op.operands) - 2)]
 
 
+def _reverse_sequence(at: Backward, op: ops.ReverseSequenceOp, gradient: SSAValue) -> SSAValue:
+    return at.add(ops.ReverseSequenceOp, gradient, op.lengths, batch_axis=op.batch_axis, time_axis=op.time_axis).result
+
+
 RULES: dict[type[Operation], Rule] = {
     ops.GatherOp: first_only(_gather),
     ops.GatherElementsOp: first_only(_gather_elements),
@@ -115,5 +119,6 @@ RULES: dict[type[Operation], Rule] = {
     ops.ScatterElementsOp: _scattering(_read_elements),
     ops.ScatterNDOp: _scattering(_read_slices),
     ops.OneHotOp: _one_hot,
+    ops.ReverseSequenceOp: first_only(_reverse_sequence),
     TopKOp: _top_k,
 }

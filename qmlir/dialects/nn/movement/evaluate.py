@@ -7,14 +7,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.constant import ops as constant
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.movement.ops import normalized_axes, slice_indices
 from qmlir.ir.builtin_types import shape_of
-
-
-def _constant(op: constant.ConstantOp) -> tuple[Array]:
-    return (op.array,)
 
 
 def _reshape(op: movement.ReshapeOp, x: Array, shape: Array | None) -> tuple[Array]:
@@ -77,7 +72,6 @@ def _space_to_depth(op: movement.SpaceToDepthOp, x: Array) -> tuple[Array]:
 
 
 EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
-    constant.ConstantOp: _constant,
     movement.ReshapeOp: _reshape,
     movement.SqueezeOp: _squeeze,
     movement.UnsqueezeOp: _unsqueeze,

@@ -8,11 +8,8 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule, first_only
-from qmlir.dialects.nn.indexing import ops as selection
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.movement.ops import normalized_axis, slice_indices
-from qmlir.dialects.nn.shapes import ops as expansion
-from qmlir.dialects.nn.terms import Term
 from qmlir.ir.builtin_types import shape_of
 
 
@@ -24,7 +21,8 @@ def _transpose(at: Backward, op: movement.TransposeOp, gradient: SSAValue) -> SS
     return at.restored(gradient, op.order)
 
 
-def _check_known(at: Backward, op: Any, *names: str) -> None:
+def check_known(at: Backward, op: Any, *names: str) -> None:
+    """Raises `DiagnosticError` if a parameter of `op` is an operand."""
     for name in names:
         if not op.is_known(name):
             raise at.error(f"{name} must be constant")
@@ -32,7 +30,7 @@ def _check_known(at: Backward, op: Any, *names: str) -> None:
 
 def _slice(at: Backward, op: movement.SliceOp, gradient: SSAValue) -> SSAValue:
     """Pads with zeros: between the elements if there are steps, then around them."""
-    _check_known(at, op, *op.PARAMETERS)
+    check_known(at, op, *op.PARAMETERS)
     shape = at.known_shape(op.input)
     starts, ends, axes, steps = op.bounds()
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
@@ -74,59 +72,11 @@ def _blocks(at: Backward, op: movement.BlocksOp, gradient: SSAValue) -> SSAValue
     return at.add(inverse, gradient, block_size=op.block_size, mode=op.mode).result
 
 
-def _expand(at: Backward, op: expansion.ExpandOp, gradient: SSAValue) -> SSAValue:
-    target = op.integers("shape")
-    others = [(DYNAMIC_INDEX,) * len(shape_of(op.result)) if target is None else target]
-    return at.reduced(gradient, op.input, others)
-
-
-def _tile(at: Backward, op: expansion.TileOp, gradient: SSAValue) -> SSAValue:
-    _check_known(at, op, "repeats")
-    shape = at.known_shape(op.input)
-    split = [size for pair in zip(op.factors(len(shape)), shape, strict=True) for size in pair]
-    return at.sum(at.reshaped(gradient, split), range(0, len(split), 2))
-
-
 def along(at: Backward, value: SSAValue, axis: int, matrix: np.ndarray[Any, Any]) -> SSAValue:
     """Multiplies the vectors along `axis` by `matrix`, which has a row for each of their elements."""
     order = [place for place in range(len(shape_of(value))) if place != axis] + [axis]
     product = at.add(MatMulOp, at.transposed(value, order), at.constant(matrix, value)).result
     return at.restored(product, order)
-
-
-def _pad(at: Backward, op: expansion.PadOp, gradient: SSAValue) -> Gradients:
-    """Slices the padding off, and adds its gradient to the elements that it copies, or to the padding value."""
-    _check_known(at, op, "pads", "axes")
-    shape = at.known_shape(op.input)
-    pads = op.paddings(len(shape))
-    mode = op.mode.data
-    value: SSAValue | None = None
-    if op.value is not None:
-        inside = at.filled(0.0, op.input)
-        one = at.constant(1.0, op.input)
-        lists = [each.before for each in pads], [each.after for each in pads]
-        added = at.add(expansion.PadOp, inside, one, pads=[*lists[0], *lists[1]]).result
-        total = at.sum((Term(at, gradient) * Term(at, added)).value, range(len(shape)))
-        value = at.reshaped(total, shape_of(op.value))
-    for axis, (before, after) in enumerate(pads):
-        if mode == "constant" or min(before, after) < 0:
-            gradient = at.padded(gradient, axis, -before, -after)
-        elif before or after:
-            numpy_mode: Any = mode
-            sources = np.pad(np.arange(shape[axis]), (before, after), mode=numpy_mode)
-            gradient = along(at, gradient, axis, np.eye(shape[axis])[sources])
-    return [gradient, value, *[None] * (len(op.operands) - 2)][: len(op.operands)]
-
-
-def _trilu(at: Backward, op: expansion.TriluOp, gradient: SSAValue) -> SSAValue:
-    k = op.k if op.k_value is None else op.k_value
-    return at.add(expansion.TriluOp, gradient, k=k, upper=bool(op.upper.value.data)).result
-
-
-def _reverse_sequence(at: Backward, op: selection.ReverseSequenceOp, gradient: SSAValue) -> SSAValue:
-    return at.add(
-        selection.ReverseSequenceOp, gradient, op.lengths, batch_axis=op.batch_axis, time_axis=op.time_axis
-    ).result
 
 
 RULES: dict[type[Operation], Rule] = {
@@ -139,9 +89,4 @@ RULES: dict[type[Operation], Rule] = {
     movement.SplitOp: first_only(_split),
     movement.DepthToSpaceOp: first_only(_blocks),
     movement.SpaceToDepthOp: first_only(_blocks),
-    expansion.ExpandOp: first_only(_expand),
-    expansion.TileOp: first_only(_tile),
-    expansion.PadOp: _pad,
-    expansion.TriluOp: first_only(_trilu),
-    selection.ReverseSequenceOp: first_only(_reverse_sequence),
 }

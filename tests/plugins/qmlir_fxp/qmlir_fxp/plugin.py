@@ -11,7 +11,7 @@ UNIVERSE = Universe(all_dialects={"fxp": lambda: Fxp}, all_passes={"convert-nn-t
 CONTRIBUTION = Contribution(
     built_for="0.2",
     patterns={"fxp.canonicalize": ("qmlir_fxp.dialect.canonicalize:PATTERNS",)},
-    evaluators={"fxp": "qmlir_fxp.dialect.interpret:EVALUATORS"},
+    evaluators={"fxp": "qmlir_fxp.dialect.evaluate:EVALUATORS"},
     decompositions={"fxp": "qmlir_fxp.dialect.block:DECOMPOSITIONS"},
     targets={"fxp": "qmlir_fxp.target:TARGET"},
     pdl={"fxp.blocks": "qmlir_fxp:patterns/blocks.pdl.mlir"},

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.specialization.padding.pad import outline
+from qmlir.specialization.padding import outline
 from qmlir.targets.cpu import compiler
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.length_buckets import all_capacities

@@ -12,7 +12,7 @@ import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError, diagnostic_handler
-from qmlir.specialization.padding.batch import batch_of
+from qmlir.specialization.batch import batch_of
 from qmlir.target import PART
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.runtime.spreading import runs_alone, spread

@@ -30,7 +30,7 @@ from qmlir.passes.primitive.nn_decompose import Decompose
 from qmlir.text.elements import dense_array
 from qmlir_fxp.dialect import ops
 from qmlir_fxp.dialect.block import WINDOW
-from qmlir_fxp.dialect.interpret import limits_of
+from qmlir_fxp.dialect.evaluate import limits_of
 from qmlir_fxp.passes.exponents import Exponents, exponents_of
 
 ACCUMULATOR_BITS = 32

@@ -27,16 +27,16 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
+from qmlir.arithmetic.symbolic_sizes import Extent, extents
 from qmlir.dialects.calib.ops import ObserveOp
+from qmlir.dialects.nn.padding_rules import Axes
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error
 from qmlir.ir.effects import erase_dead
 from qmlir.ir.provenance import describe
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
-from qmlir.specialization.padding.pad import check_function
-from qmlir.specialization.padding.padding import Axes, PaddingWalk, open_inputs
-from qmlir.specialization.padding.symbolic_sizes import Extent, extents
+from qmlir.specialization.padding import PaddingWalk, check_function, open_inputs
 from qmlir.specialization.specialize import Shapes, is_open, specialize, specialize_function
 
 BATCH = "batch"
@@ -292,28 +292,30 @@ def _erase_observers(function: FuncOp) -> None:
 
 def _found(function: FuncOp, walk: PaddingWalk, axes: Mapping[str, Axes], inputs: Mapping[str, int]) -> BatchAxes:
     """Runs `walk`; returns the batch axes. Raises `DiagnosticError` if samples may depend on each other."""
-    _follow(walk, axes)
+    outputs = {port: _batch_axis(function, port, found) for port, found in _follow(walk, axes).items()}
     for condition in walk.conditions:
         if BATCH in condition.names:
             raise op_error(function, f"does not accept every batch size: {condition}")
-    outputs = {port: _batch_axis(function, port, axes) for port, axes in walk.outputs.items()}
     batched = {port: found for port, found in outputs.items() if found is not None}
     if not batched:
         raise op_error(function, "has no batch axis in its outputs")
     return BatchAxes(dict(inputs), batched)
 
 
-def _follow(walk: PaddingWalk, inputs: Mapping[str, Axes]) -> None:
-    """Runs `walk`. Raises `DiagnosticError` for the first operation that mixes samples or has no rule."""
+def _follow(walk: PaddingWalk, inputs: Mapping[str, Axes]) -> dict[str, Axes]:
+    """Runs `walk`; returns its outputs. Raises `DiagnosticError` for the first operation that mixes samples or has no
+    rule."""
     try:
-        walk.run(inputs)
+        outputs = walk.run(inputs)
     except DiagnosticError as error:
         op, said = error.diagnostic.op, error.diagnostic.message
         if BATCH not in walk.mixed and op is not None:
             reason = said.removeprefix(f"{describe(op)} ")
             raise op_error(op, f"may mix the samples of a batch: it {reason}") from error
+        outputs = {}
     if BATCH in walk.mixed:
         raise op_error(walk.mixed[BATCH], "mixes the samples of a batch")
+    return outputs
 
 
 def _shape(function: FuncOp, port: Port) -> tuple[int, ...]:
@@ -382,9 +384,8 @@ def observed_images(
             capacities |= dict.fromkeys(extent.names, size)
         inputs[port] = (*axes[:place], Extent.of(BATCH), *axes[place + 1 :])
     capacities[BATCH] = 2
-    walk = PaddingWalk(clone, capacities)
-    _follow(walk, inputs)
-    return [_image_place(function, walk.outputs[port.name], capacities) for port in outputs_of(clone)]
+    outputs = _follow(PaddingWalk(clone, capacities), inputs)
+    return [_image_place(function, outputs[port.name], capacities) for port in outputs_of(clone)]
 
 
 def _image_place(function: FuncOp, axes: Axes, sizes: Mapping[str, int]) -> ImagePlace | None:

@@ -1,6 +1,6 @@
 """Padding: whatever lies in it, the valid part is what the function of open sizes computes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -19,10 +19,14 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Dialect, Region, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
+from xdsl.universe import Universe
 
 import qmlir
+from qmlir import registry
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.symbolic_sizes import Extent, reshaped
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.constant.ops import ConstantOp
@@ -30,15 +34,17 @@ from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.normalization import ops as normalization
+from qmlir.dialects.nn.padding_rules import PaddedValue, Padding, zero_of
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.environment import default_environment
-from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
+from qmlir.ir.interfaces import InferResultTypes
 from qmlir.ir.verification import verify
-from qmlir.specialization.padding.pad import open_sizes, outline, pad_function
-from qmlir.specialization.padding.symbolic_sizes import Extent, reshaped
+from qmlir.registry import Contribution, Package
+from qmlir.specialization.padding import open_sizes, outline, pad_function
 from qmlir.text.parsing import parse_module
 
 CAPACITIES = {"n": 3, "s": 5}
@@ -367,3 +373,40 @@ def test_products_that_do_not_grow_are_conditions() -> None:
     text = DIFFERENCES.replace("RESULT", "?xi64").replace("LINES", lines)
     conditions = outline(parse_module(default_environment().new_context(), text)).conditions
     assert [size for size in range(1, 14) if not all(each.holds({"s": size}) for each in conditions)] == [6]
+
+
+@irdl_op_definition
+class RowSumsOp(IRDLOperation, InferResultTypes):
+    """An operation of a package: the sums of the rows of a matrix."""
+
+    name = "sums.rows"
+
+    x = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        return [TensorType(f32, shape_of(self.x)[:1])]
+
+
+def _row_sums(op: RowSumsOp, at: Padding) -> list[PaddedValue]:
+    rows, columns = at.axes(op.x)
+    at.mix(columns)
+    at.select(op.x, [1], zero_of)
+    return [PaddedValue((rows,))]
+
+
+SUMS = Universe(all_dialects={"sums": lambda: Dialect("sums", [RowSumsOp])})
+ROW_SUMS = {RowSumsOp: _row_sums}
+ROW_SUMS_IN_NUMPY = {RowSumsOp: lambda op, x: (x.sum(axis=1, dtype=np.float64).astype(np.float32),)}
+
+
+def test_a_package_gives_its_operation_a_rule() -> None:
+    rows = Contribution(evaluators={"sums": f"{__name__}:ROW_SUMS_IN_NUMPY"}, paddings={"sums": f"{__name__}:ROW_SUMS"})
+    text = """func.func @main(%x: tensor<?x?xf32> {nn.name = "x", nn.dims = ["n", "s"]}) -> tensor<?xf32> {
+        %0 = "sums.rows"(%x) : (tensor<?x?xf32>) -> tensor<?xf32>
+        func.return %0 : tensor<?xf32>
+    }"""
+    with registry.plugged([Package("sums", "1.0", universes=(f"{__name__}:SUMS",), contributions=(rows,))]):
+        module = parse_module(default_environment().new_context(), text)
+        assert outline(module).mixed == {"s"}
+        assert_padding_is_harmless(module, 0, ())

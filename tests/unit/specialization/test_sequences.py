@@ -17,7 +17,7 @@ from qmlir.dialects.nn.recurrent.ops import GruOp
 from qmlir.dialects.nn.shapes.ops import ExpandOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.specialization.padding.pad import outline, pad_function
+from qmlir.specialization.padding import outline, pad_function
 
 CAPACITIES = {"T": 5, "N": 3}
 WIDTH, HIDDEN = 3, 4

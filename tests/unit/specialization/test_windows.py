@@ -24,6 +24,7 @@ from xdsl.rewriter import Rewriter
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.symbolic_sizes import Extent, joined, quotient
 from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.building import build
@@ -40,8 +41,7 @@ from qmlir.environment import default_environment
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.verification import verify
-from qmlir.specialization.padding.pad import outline, pad_function
-from qmlir.specialization.padding.symbolic_sizes import Extent, joined, quotient
+from qmlir.specialization.padding import outline, pad_function
 from qmlir.text.parsing import parse_module
 
 CAPACITIES = {"n": 2, "h": 9, "w": 8}

@@ -1,0 +1,18 @@
+"""The padding rule of casts: 0 stays 0."""
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.ir import Operation
+
+from qmlir.dialects.nn.padding_rules import PaddedValue, Padding, Rule, zero_of
+from qmlir.dialects.quant.ops import CastOperation
+
+
+def _cast(op: CastOperation, at: Padding) -> Sequence[PaddedValue]:
+    at.data()
+    facts = at.facts(op.input)
+    has_zero = zero_of(op.input) is not None and zero_of(op.result) is not None
+    return [PaddedValue(facts.axes, facts.zeros if has_zero else frozenset())]
+
+
+RULES: Mapping[type[Operation], Rule] = {CastOperation: _cast}
