@@ -13,10 +13,12 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from benchmarks.emitted import BUILDS, Build, differing_bits, run_c
 from qmlir.extensions.aot.ahead import emit_ahead
+from qmlir.extensions.aot.c.families import EMISSIONS
 from qmlir.extensions.aot.c.statements import Declaration, Lanes, rendered
 from qmlir.ir.diagnostics import DiagnosticError
 from tests.support.emitted import parsed
 from tests.support.sampled import sampled
+from tests.unit.targets.cpu.emitters.programs import PROGRAMS, LoopProgram
 
 BY_NAME = {build.name: build for build in BUILDS}
 
@@ -120,8 +122,6 @@ def test_nan_is_refused_by_the_number_of_the_input(build: Build, tmp_path: Path)
     assert run_c(qmlir.emit(module), build, inputs, wanted, tmp_path) == (1, {})
 
 
-_EDGES = np.array([-(1 << 31), -(1 << 31) + 1, -7, -1, 0, 1, 2, 7, 31, (1 << 31) - 1], np.int64)
-
 _KERNEL = """
 func.func private @k(%a: memref<{n}x{t}>, %b: memref<{n}x{t}>, %y: memref<{n}x{t}>) {{
   %c0 = arith.constant 0 : index
@@ -143,17 +143,6 @@ func.func @main(%a: memref<{n}x{t}> {{nn.name = "a"}}, %b: memref<{n}x{t}> {{nn.
 """
 
 
-def _of_pairs(op: str, type_: str, a: np.ndarray, b: np.ndarray, folder: Path) -> None:
-    """Hold an operation on pairs of numbers against the interpreter, with sanitizers."""
-    build = _installed("gcc sanitizers")
-    module = parsed(_KERNEL.format(op=op, t=type_, n=len(a)))
-    inputs = {"a": a, "b": b}
-    wanted = qmlir.interpret(module, inputs)
-    ended, found = run_c(emit_ahead(module), build, inputs, wanted, folder)
-    assert ended == 0
-    assert differing_bits(wanted, found) == 0
-
-
 def test_an_element_outside_of_its_type_is_refused(tmp_path: Path) -> None:
     build, wanted = _installed("gcc -O2"), {"y": np.zeros(4, np.int8)}
     emitted = emit_ahead(parsed(_KERNEL.format(op="arith.addi %p, %q", t="i4", n=4)))
@@ -164,39 +153,17 @@ def test_an_element_outside_of_its_type_is_refused(tmp_path: Path) -> None:
     assert run_c(emitted, build, {"a": ones, "b": np.array([0, 8, 0, 0], np.int8)}, wanted, tmp_path)[0] == 2
 
 
-@pytest.mark.parametrize("width", [8, 32])
-@pytest.mark.parametrize("name", ["addi", "subi", "muli", "andi", "xori", "minsi", "maxui", "remsi"])
-def test_integers_wrap(name: str, width: int, tmp_path: Path) -> None:
-    a, b = (each.ravel().astype(f"i{width // 8}") for each in np.meshgrid(_EDGES, _EDGES))
-    if name == "remsi":
-        lowest = np.iinfo(a.dtype).min
-        defined = (b != 0) & ~((a == lowest) & (b == -1))
-        a, b = a[defined], b[defined]
-    _of_pairs(f"arith.{name} %p, %q", f"i{width}", a, b, tmp_path)
+_SCALARS = [each for case in PROGRAMS if (each := case.only({op.name for op in EMISSIONS})).rows]
+"""The loop programs of all emitters, with the operations that have a form in C."""
 
 
-_FLOATS = np.array(
-    [0.0, -0.0, 1e-45, -1e-40, 0.5, -0.5, 1.5, 2.5, -2.5, 3.7, 8388607.5, 8388609.0, 3e38, np.inf, -np.inf, np.nan],
-    np.float32,
-)
-
-
-@pytest.mark.parametrize(
-    "op",
-    [
-        "arith.addf %p, %q", "arith.divf %p, %q", "arith.minimumf %p, %q", "arith.maximumf %p, %q",
-        "arith.maxnumf %p, %q", "math.roundeven %p", "math.floor %p", "math.ceil %p", "math.trunc %p", "math.round %p",
-        "math.copysign %p, %q", "math.absf %p", "math.sqrt %p", "math.fma %p, %q, %q",
-        "math.fma %p, %p, %q",
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("type_", ["f32", "f64"])
-def test_floats_round_once(op: str, type_: str, tmp_path: Path) -> None:
-    random = np.random.default_rng(0)
-    dtype, bits = (np.float32, np.uint32) if type_ == "f32" else (np.float64, np.uint64)
-    a, b = (each.ravel().astype(dtype) for each in np.meshgrid(_FLOATS, _FLOATS))
-    any_ = random.integers(0, np.iinfo(bits).max, (2, 2000), bits, endpoint=True).view(dtype)
-    _of_pairs(op, type_, np.concatenate([a, any_[0]]), np.concatenate([b, any_[1]]), tmp_path)
+@pytest.mark.parametrize("case", _SCALARS, ids=lambda case: case.name)
+def test_scalars_are_those_of_the_interpreter(case: LoopProgram, tmp_path: Path) -> None:
+    build, module = _installed("gcc sanitizers"), case.module()
+    wanted = qmlir.interpret(module, case.inputs)
+    ended, found = run_c(emit_ahead(module), build, case.inputs, wanted, tmp_path)
+    assert ended == 0
+    assert differing_bits(wanted, found) == 0
 
 
 def test_what_has_no_form_in_c_is_named() -> None:
