@@ -8,30 +8,30 @@ other types than it takes is not supported: `NoForm` tells why, and the node bec
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import cast
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, NodeProto
+from onnx import GraphProto
 from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, TensorType, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.elementwise.ops import AddOp, LessOp, SubOp
 from qmlir.dialects.nn.indexing.ops import GatherOp, ScatterNDOp
 from qmlir.dialects.nn.island.ops import RUNS, OnnxIslandOp
 from qmlir.dialects.nn.logic.ops import AndOp
-from qmlir.dialects.nn.movement.ops import ReshapeOp, TransposeOp, normalized_axis
+from qmlir.dialects.nn.movement.ops import TransposeOp, normalized_axis
 from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of
 from qmlir.ir.builtin_types import tensor as tensor_type
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.interfaces import HasParameters
 from qmlir.ir.limits import budget, over
-from qmlir.ir.provenance import Origin, origins_of
+from qmlir.ir.provenance import origins_of
 from qmlir.onnx.graph import GraphBuilder
+from qmlir.onnx.node import Node
 from qmlir.specialization.specialize import values_behind
 
 UNBOUNDED = 2**31
@@ -55,68 +55,57 @@ class NoForm(Exception):
 class Control:
     """A node with subgraphs, and the functions that import these."""
 
-    node: NodeProto
-    version: int
-    inputs: Sequence[SSAValue | None]
-    builder: GraphBuilder
-    origin: Origin
+    node: Node
     import_graph: ImportGraph
     import_island: ImportIsland | None = None
     """`None` if islands are not allowed."""
 
-    def attribute(self, name: str, default: Any = None) -> Any:
-        """Returns the attribute `name`: a graph, a number or a list of these."""
-        found = next((each for each in self.node.attribute if each.name == name), None)
-        match None if found is None else found.type:
-            case None:
-                return default
-            case AttributeProto.GRAPH:
-                return cast(AttributeProto, found).g
-            case AttributeProto.INT:
-                return cast(AttributeProto, found).i
-            case _:
-                return list(cast(AttributeProto, found).ints)
-
-    def add(
-        self, builder: GraphBuilder, role: str, operation: type[NnOp], *operands: SSAValue, **properties: Any
-    ) -> SSAValue:
-        """Adds an `nn` operation that is a component of the node, and returns its result."""
-        return builder.append(build(operation, operands, properties), [self.origin.within(role)]).results[0]
-
-    def constant(self, builder: GraphBuilder, number: int) -> SSAValue:
-        """Returns an i64 scalar constant."""
-        made = ConstantOp.of(np.array(number, dtype=np.int64), TensorType(i64, []))
-        return builder.append(made, [self.origin.within("constant")]).result
-
-    def index(self, number: int) -> SSAValue:
-        """Returns a constant of type `index`, such as a loop bound."""
-        return self.builder.append(arith.ConstantOp.from_int_and_width(number, IndexType()), [self.origin]).result
-
-    def scalar(self, builder: GraphBuilder, value: SSAValue) -> SSAValue:
-        """Extracts the only element of a tensor."""
-        element, rank = element_of(value), len(shape_of(value))
-        zeros = [
-            builder.append(arith.ConstantOp.from_int_and_width(0, IndexType()), [self.origin]).result
-            for _ in range(rank)
-        ]
-        return builder.append(tensor.ExtractOp(value, zeros, element), [self.origin]).result
-
-    def known_condition(self, value: SSAValue | None) -> bool | None:
-        """Returns the value of a condition, or `None` if it is known only at run time; an omitted one is true."""
-        if value is None:
-            return True
-        array = self.builder.constant_value(value)
-        return None if array is None or array.size != 1 else bool(array.item())
+    def inside(self, block: Block) -> Node:
+        """Returns the node with `block` as the place of new operations."""
+        return replace(self.node, graph=self.node.graph.inside(block))
 
     def graph_into(self, block: Block, graph: GraphProto, inputs: Sequence[SSAValue]) -> list[SSAValue]:
         """Imports `graph` at the end of `block` and returns its outputs as tensors. Raises `NoForm`."""
-        builder = self.builder.inside(block)
+        builder = self.node.graph.inside(block)
         values = self.import_graph(graph, builder, inputs)
         island = next((op for op in _outermost(block) if isinstance(op, OnnxIslandOp)), None)
         if island is not None:
             raise NoForm(f"contains an unsupported operator ({island.cause})")
         _check_parameters(block)
         return [builder.plain(_as_tensor(value, each.name)) for value, each in zip(values, graph.output, strict=True)]
+
+
+def _number(node: Node, number: int) -> SSAValue:
+    """Returns an i64 scalar constant."""
+    return node.part("constant").add_constant(np.array(number, dtype=np.int64), i64)
+
+
+def _truth(node: Node) -> SSAValue:
+    return node.part("condition").add_constant(np.array(1, dtype=np.int8), i1)
+
+
+def _index(node: Node, number: int) -> SSAValue:
+    """Returns a constant of type `index`, such as a loop bound."""
+    return node.insert(arith.ConstantOp.from_int_and_width(number, IndexType())).result
+
+
+def _element(node: Node, value: SSAValue) -> SSAValue:
+    """Extracts the only element of a tensor."""
+    zeros = [_index(node, 0) for _ in shape_of(value)]
+    return node.insert(tensor.ExtractOp(value, zeros, element_of(value))).result
+
+
+def _flat(node: Node, value: SSAValue) -> SSAValue:
+    """Reshapes a value of one element to a scalar."""
+    return node.part("condition").reshaped(value, []) if shape_of(value) else value
+
+
+def _known_condition(node: Node, value: SSAValue | None) -> bool | None:
+    """Returns the value of a condition, or `None` if it is known only at run time; an omitted one is true."""
+    if value is None:
+        return True
+    array = node.graph.constant_value(value)
+    return None if array is None or array.size != 1 else bool(array.item())
 
 
 def _outermost(block: Block) -> Iterator[Operation]:
@@ -174,11 +163,12 @@ def import_if(control: Control) -> Sequence[SSAValue]:
 
     A branch that can't be imported becomes an island in its region, if the other branch determines its types.
     """
-    (condition,) = control.inputs
+    node = control.node
+    (condition,) = node.inputs
     assert condition is not None
     names = "then", "else"
     blocks = {name: Block() for name in names}
-    graphs: dict[str, GraphProto] = {name: control.attribute(f"{name}_branch") for name in names}
+    graphs: dict[str, GraphProto] = {name: node.attribute(f"{name}_branch") for name in names}
     values: dict[str, list[SSAValue]] = {}
     refused: dict[str, NoForm | DiagnosticError] = {}
     try:
@@ -196,23 +186,22 @@ def import_if(control: Control) -> Sequence[SSAValue]:
             cause = error.diagnostic.message if isinstance(error, DiagnosticError) else f"it {error}"
             types = [tensor_type(each.type) for each in other]
             reason = f"If cannot form its {name} branch: {cause}{RUNS}"
-            inside = control.builder.inside(blocks[name])
+            inside = node.graph.inside(blocks[name])
             values[name] = control.import_island(graphs[name], inside, types, reason)
         then, other = values["then"], values["else"]
-        for place, (one, two, name) in enumerate(zip(then, other, control.node.output, strict=True)):
+        for place, (one, two, name) in enumerate(zip(then, other, node.proto.output, strict=True)):
             if one.type != two.type and _is_flag(one) and _is_flag(two):
                 # They are equivalent as conditions: an `and` of TorchScript has an axis of size 1 in one branch only.
-                one = then[place] = _flat(control, control.builder.inside(blocks["then"]), one)
-                two = other[place] = _flat(control, control.builder.inside(blocks["else"]), two)
+                one = then[place] = _flat(control.inside(blocks["then"]), one)
+                two = other[place] = _flat(control.inside(blocks["else"]), two)
             if one.type != two.type:
                 raise NoForm(f"'{name}' must have the same type in both branches, but got {one.type} and {two.type}")
     except Exception:
         _discard(*blocks.values())
         raise
-    holds = control.scalar(control.builder, condition)
+    holds = _element(node, condition)
     regions = _region(blocks["then"], then), _region(blocks["else"], other)
-    choice = scf.IfOp(holds, [value.type for value in then], *regions)
-    return control.builder.append(choice, [control.origin]).results
+    return node.insert(scf.IfOp(holds, [value.type for value in then], *regions)).results
 
 
 def _is_of_known_sizes(value: SSAValue) -> bool:
@@ -243,6 +232,11 @@ class _Loop:
         self.written: list[SSAValue] = []
 
     @property
+    def inside(self) -> Node:
+        """The node of the loop, with the body as the place of new operations."""
+        return self.control.inside(self.block)
+
+    @property
     def number(self) -> SSAValue:
         """The iteration number, counted from 0."""
         return self.block.args[-1]
@@ -261,11 +255,10 @@ class _Loop:
         if DYNAMIC_INDEX in shape:
             raise NoForm(f"stacks slices of {value.type}, whose size is unknown")
         type_ = TensorType(tensor_type(value.type).get_element_type(), [count, *shape])
-        control, builder = self.control, self.control.builder.inside(self.block)
         whole = self.block.insert_arg(type_, len(self.states) + len(self.stacks))
-        at = builder.append(ReshapeOp(place, [1]), [control.origin.within(f"{name}/place")]).result
-        self.written.append(control.add(builder, f"{name}/stack", ScatterNDOp, whole, at, value))
-        self.stacks.append(control.builder.append(_zeros(type_), [control.origin.within(f"{name}/empty")]).result)
+        at = self.inside.part(f"{name}/place").reshaped(place, [1])
+        self.written.append(self.inside.part(f"{name}/stack").add(ScatterNDOp, whole, at, value).result)
+        self.stacks.append(self.control.node.part(f"{name}/empty").insert(_zeros(type_)).result)
 
     def finish(self, after: Sequence[SSAValue]) -> tuple[list[SSAValue], list[SSAValue]]:
         """Returns the initial and the yielded values of the loop, including the iteration number if it is used."""
@@ -273,66 +266,64 @@ class _Loop:
         if self.number.first_use is None:
             self.block.erase_arg(self.block.args[-1])
             return begins, gives
-        control, builder = self.control, self.control.builder.inside(self.block)
-        following = control.add(builder, "next_step", AddOp, self.number, control.constant(builder, 1))
-        return [*begins, control.constant(control.builder, 0)], [*gives, following]
+        return [*begins, _number(self.control.node, 0)], [*gives, self.following()]
+
+    def following(self) -> SSAValue:
+        """Returns the number of the next iteration."""
+        return self.inside.part("next_step").add(AddOp, self.number, _number(self.inside, 1)).result
 
     def counted(self, count: SSAValue, after: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """Returns the results of an `scf.for` with `count` iterations: the states, then the stacked outputs."""
         begins, gives = self.finish(after)
         self.block.insert_arg(IndexType(), 0)
-        control = self.control
-        bounds = control.index(0), count, control.index(1)
-        loop = scf.ForOp(*bounds, begins, _region(self.block, gives))
-        return control.builder.append(loop, [control.origin]).results[: len(self.states) + len(self.stacks)]
-
-
-def _truth(builder: GraphBuilder, control: Control) -> SSAValue:
-    made = ConstantOp.of(np.array(1, dtype=np.int8), TensorType(i1, []))
-    return builder.append(made, [control.origin.within("condition")]).result
+        node = self.control.node
+        bounds = _index(node, 0), count, _index(node, 1)
+        loop = node.insert(scf.ForOp(*bounds, begins, _region(self.block, gives)))
+        return loop.results[: len(self.states) + len(self.stacks)]
 
 
 def import_loop(control: Control) -> Sequence[SSAValue]:
     """Imports Loop as an `scf.for` if the condition always holds, else as an `scf.while`. Raises `NoForm`."""
-    bound, condition, *given = [*control.inputs, None][: max(2, len(control.inputs))]
-    graph: GraphProto = control.attribute("body")
-    states = [control.builder.plain(_as_tensor(value, name)) for value, name in _named(given, control, 2)]
+    node = control.node
+    bound, condition, *_ = *node.inputs, None
+    graph: GraphProto = node.attribute("body")
+    states = _tensors(node, 2)
     loop = _Loop(control, [each.name for each in graph.input[2:]], states)
     try:
         # The condition is true whenever the body runs, so the body's input for it is a constant.
-        held = _truth(control.builder.inside(loop.block), control)
+        held = _truth(loop.inside)
         values = control.graph_into(loop.block, graph, [loop.number, held, *loop.block.args[: len(states)]])
         goes_on, after, slices = values[0], values[1 : 1 + len(states)], values[1 + len(states) :]
         loop.check(after)
-        known = None if bound is None else control.builder.constant_value(bound)
+        known = None if bound is None else node.graph.constant_value(bound)
         steps = None if known is None else max(0, int(known.item()))
-        begins, is_counted = control.known_condition(condition), control.known_condition(goes_on) is True
+        begins, is_counted = _known_condition(node, condition), _known_condition(node, goes_on) is True
         steps = 0 if begins is False else steps
         is_counted = begins is not None and bound is not None and (is_counted or steps == 0)
         if slices and (not is_counted or steps is None):
-            raise NoForm(f"returns '{control.node.output[len(states)]}', whose length depends on the data")
+            raise NoForm(f"returns '{node.proto.output[len(states)]}', whose length depends on the data")
         if is_counted:
             for value, each in zip(slices, graph.output[1 + len(states) :], strict=True):
                 loop.stack(each.name, value, cast(int, steps), loop.number)
-            return loop.counted(_steps(control, bound, steps), after)
+            return loop.counted(_steps(node, bound, steps), after)
         return _while(loop, goes_on, after, condition, bound, steps)
     except Exception:
         _discard(loop.block)
         raise
 
 
-def _named(values: Sequence[SSAValue | None], control: Control, first: int) -> Sequence[tuple[SSAValue, str]]:
-    names = control.node.input[first:]
-    return [(value, name) for value, name in zip(values, names, strict=True) if value is not None]
+def _tensors(node: Node, first: int) -> list[SSAValue]:
+    """Returns the inputs from `first` on that the model gives, as plain tensors. Raises `NoForm` for other values."""
+    named = zip(node.inputs[first:], node.proto.input[first:], strict=True)
+    return [node.graph.plain(_as_tensor(value, name)) for value, name in named if value is not None]
 
 
-def _steps(control: Control, bound: SSAValue | None, steps: int | None) -> SSAValue:
+def _steps(node: Node, bound: SSAValue | None, steps: int | None) -> SSAValue:
     """Returns the trip count as an index; a negative one counts as 0."""
     if steps is not None:
-        return control.index(steps)
+        return _index(node, steps)
     assert bound is not None
-    number = control.scalar(control.builder, bound)
-    return control.builder.append(arith.IndexCastOp(number, IndexType()), [control.origin]).result
+    return node.insert(arith.IndexCastOp(_element(node, bound), IndexType())).result
 
 
 def _while(
@@ -344,113 +335,81 @@ def _while(
     steps: int | None,
 ) -> Sequence[SSAValue]:
     """Returns the results of an `scf.while`, which carries the condition in front of the states."""
-    control, block = loop.control, loop.block
-    inside = control.builder.inside(block)
-    is_bounded = bound is not None and (steps is None or steps < UNBOUNDED)
-    if is_bounded:
-        assert bound is not None
-        left = control.add(inside, "next_step", AddOp, loop.number, control.constant(inside, 1))
-        runs = control.add(inside, "is_left", LessOp, left, _flat(control, inside, bound))
-        goes_on = control.add(inside, "goes_on", AndOp, _flat(control, inside, goes_on), runs)
+    node, inside = loop.control.node, loop.inside
+    if steps is not None and steps >= UNBOUNDED:
+        bound = None
+    if bound is not None:
+        runs = inside.part("is_left").add(LessOp, loop.following(), _flat(inside, bound)).result
+        goes_on = inside.part("goes_on").add(AndOp, _flat(inside, goes_on), runs).result
     else:
-        goes_on = _flat(control, inside, goes_on)
-    outside = control.builder
-    begin = _truth(outside, control) if condition is None else _flat(control, outside, condition)
-    if is_bounded:
-        assert bound is not None
-        some = control.add(outside, "is_any", LessOp, control.constant(outside, 0), _flat(control, outside, bound))
-        begin = control.add(outside, "begins", AndOp, begin, some)
+        goes_on = _flat(inside, goes_on)
+    begin = _truth(node) if condition is None else _flat(node, condition)
+    if bound is not None:
+        some = node.part("is_any").add(LessOp, _number(node, 0), _flat(node, bound)).result
+        begin = node.part("begins").add(AndOp, begin, some).result
     begins, gives = loop.finish(after)
     before = Block(arg_types=[begin.type, *(value.type for value in begins)])
     first, *carried = before.args
-    before.add_op(scf.ConditionOp(control.scalar(outside.inside(before), first), *carried))
-    made = scf.WhileOp(
-        [begin, *begins], [value.type for value in begins], Region(before), _region(block, [goes_on, *gives])
-    )
-    return outside.append(made, [control.origin]).results[: len(loop.states)]
-
-
-def _flat(control: Control, builder: GraphBuilder, value: SSAValue) -> SSAValue:
-    """Reshapes a value of one element to a scalar."""
-    if not shape_of(value):
-        return value
-    return builder.append(ReshapeOp(value, []), [control.origin.within("condition")]).result
+    before.add_op(scf.ConditionOp(_element(loop.control.inside(before), first), *carried))
+    regions = Region(before), _region(loop.block, [goes_on, *gives])
+    made = node.insert(scf.WhileOp([begin, *begins], [value.type for value in begins], *regions))
+    return made.results[: len(loop.states)]
 
 
 def import_scan(control: Control) -> Sequence[SSAValue]:
     """Imports Scan as an `scf.for` over the slices. Raises `NoForm` if their number is unknown."""
-    if control.version < OLDEST_SCAN:
+    node = control.node
+    if node.version < OLDEST_SCAN:
         raise NoForm(
-            f"uses Scan of operator set {control.version}, which has batch and length inputs; convert the model "
+            f"uses Scan of operator set {node.version}, which has batch and length inputs; convert the model "
             "to operator set 9 or later"
         )
-    graph: GraphProto = control.attribute("body")
-    count: int = control.attribute("num_scan_inputs")
-    values = [control.builder.plain(_as_tensor(value, name)) for value, name in _named(control.inputs, control, 0)]
+    graph: GraphProto = node.attribute("body")
+    count: int = node.attribute("num_scan_inputs")
+    values = _tensors(node, 0)
     states, sequences = values[: len(values) - count], values[len(values) - count :]
     zeros = [0] * count
     axes = [
         normalized_axis(axis, len(shape_of(each)))
-        for axis, each in zip(control.attribute("scan_input_axes", zeros), sequences, strict=True)
+        for axis, each in zip(node.attribute("scan_input_axes", zeros), sequences, strict=True)
     ]
     steps = {shape_of(each)[axis] for each, axis in zip(sequences, axes, strict=True)} - {DYNAMIC_INDEX}
     if len(steps) != 1:
         raise NoForm("scans a number of slices that is not known (--shape says it)" if not steps else f"scans {steps}")
     (total,) = steps
     loop = _Loop(control, [each.name for each in graph.input][: len(states)], list(states))
+
+    @cache
+    def place(is_reversed: int) -> SSAValue:
+        """Returns the index of the current slice of a forward or reversed sequence."""
+        if not is_reversed:
+            return loop.number
+        last = _number(loop.inside, total - 1)
+        return loop.inside.part("from_end").add(SubOp, last, loop.number).result
+
     try:
-        places = _Places(loop, total)
-        inside = control.builder.inside(loop.block)
+        directions = node.attribute("scan_input_directions", zeros)
+        scanned = zip(graph.input[len(states) :], sequences, axes, directions, strict=True)
         slices = [
-            control.add(inside, given.name, GatherOp, each, places.of(is_reversed), axis=axis)
-            for given, each, axis, is_reversed in zip(
-                graph.input[len(states) :],
-                sequences,
-                axes,
-                control.attribute("scan_input_directions", zeros),
-                strict=True,
-            )
+            loop.inside.part(given.name).add(GatherOp, each, place(is_reversed), axis=axis).result
+            for given, each, axis, is_reversed in scanned
         ]
         given = control.graph_into(loop.block, graph, [*loop.block.args[: len(states)], *slices])
         after, outputs = given[: len(states)], given[len(states) :]
         loop.check(after)
         zeros, named = [0] * len(outputs), graph.output[len(states) :]
-        directions = control.attribute("scan_output_directions", zeros)
+        directions = node.attribute("scan_output_directions", zeros)
         for each, value, is_reversed in zip(named, outputs, directions, strict=True):
-            loop.stack(each.name, value, total, places.of(is_reversed))
-        results = loop.counted(control.index(total), after)
+            loop.stack(each.name, value, total, place(is_reversed))
+        results = loop.counted(_index(node, total), after)
     except Exception:
         _discard(loop.block)
         raise
-    stacked = [
-        _with_front_at(control, each.name, value, axis)
-        for each, value, axis in zip(
-            named, results[len(states) :], control.attribute("scan_output_axes", zeros), strict=True
-        )
-    ]
-    return [*results[: len(states)], *stacked]
+    ends = zip(named, results[len(states) :], node.attribute("scan_output_axes", zeros), strict=True)
+    return [*results[: len(states)], *(_with_front_at(node, each.name, value, axis) for each, value, axis in ends)]
 
 
-@dataclass
-class _Places:
-    """The index of the current slice in forward and reversed sequences."""
-
-    loop: _Loop
-    total: int
-    _from_end: SSAValue | None = None
-
-    def of(self, is_reversed: int) -> SSAValue:
-        """Returns the index of the current slice."""
-        if not is_reversed:
-            return self.loop.number
-        if self._from_end is None:
-            control, inside = self.loop.control, self.loop.control.builder.inside(self.loop.block)
-            last = control.constant(inside, self.total - 1)
-            self._from_end = control.add(inside, "from_end", SubOp, last, self.loop.number)
-        return self._from_end
-
-
-def _with_front_at(control: Control, name: str, value: SSAValue, axis: int) -> SSAValue:
+def _with_front_at(node: Node, name: str, value: SSAValue, axis: int) -> SSAValue:
     """Returns `value` with its first axis moved to position `axis`."""
     rank = len(shape_of(value))
     place = normalized_axis(axis, rank)
@@ -458,7 +417,7 @@ def _with_front_at(control: Control, name: str, value: SSAValue, axis: int) -> S
         return value
     order = list(range(1, rank))
     order.insert(place, 0)
-    return control.add(control.builder, f"{name}/transpose", TransposeOp, value, permutation=order)
+    return node.part(f"{name}/transpose").add(TransposeOp, value, permutation=order).result
 
 
 STRUCTURED: dict[str, Callable[[Control], Sequence[SSAValue]]] = {

@@ -31,7 +31,7 @@ from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
 from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import Origin, name_results, origins_of
-from qmlir.ir.signature import Port, set_ports
+from qmlir.ir.signature import set_ports
 from qmlir.ir.verification import verify
 from qmlir.onnx.annotations import take_ranges
 from qmlir.onnx.checking import check_branch, check_nodes, check_standard, check_text, check_types, opsets
@@ -93,8 +93,9 @@ _IN_TRAINING: Mapping[type[Operation], str] = {
 
 @dataclass
 class _Scope:
-    """The scope of one graph or function: its values by name, and the versions of its operator sets."""
+    """The scope of one graph or function: its block, values by name, and the versions of its operator sets."""
 
+    builder: GraphBuilder
     opsets: Mapping[str, int]
     values: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
     initializers: Mapping[str, TensorProto] = field(default_factory=dict[str, TensorProto])
@@ -152,51 +153,40 @@ class _ModelImporter:
         self._check_model({name for node in nodes for name in node.input})
         inputs = input_ports(self.model.proto, shapes)
         self._tell_defaults()
-        function, builder, scope = self._begin(inputs, nodes, versions)
+        self.names.update(map(node_name, nodes))
+        function = FuncOp("main", FunctionType.from_lists([port.type for port in inputs], []))
+        block = function.body.block
+        values: dict[str, SSAValue] = {port.name: value for port, value in zip(inputs, block.args, strict=True)}
+        initializers = {each.name: each for each in graph.initializer}
+        scope = _Scope(GraphBuilder(block, self.model.directory), versions, values, initializers)
         scope.declared = declared_types(graph) if not shapes else {}
         scope.types = {
             each.name: declared_name(each.type) for each in graph.value_info if each.type.WhichOneof("value")
         }
         for port in inputs:
             suggest_name(scope.values[port.name], port.name)
-        self._import_nodes(nodes, scope, builder, {each.name for each in graph.output})
-        outputs = self._end(function, scope, builder)
-        set_ports(function, inputs, outputs)
-        builder.sweep()
+        self._import_nodes(nodes, scope, {each.name for each in graph.output})
+        outputs = self._outputs(scope)
+        block.add_op(ReturnOp(*outputs))
+        function.function_type = FunctionType.from_lists(
+            function.function_type.inputs.data, [value.type for value in outputs]
+        )
+        set_ports(function, inputs, list(map(output_port, graph.output, outputs)))
+        scope.builder.sweep()
         if not self.is_training_expected:
             self._warn_of_training(function)
         module = ModuleOp([function], _metadata(self.model))
         _follow_producer(module, self.model)
         self.operators.tell_islands(module, self.model.name)
-        take_ranges(self.model.proto.graph, module)
+        take_ranges(graph, module)
         verify(module)
         return module
 
-    def _begin(
-        self, inputs: Sequence[Port], nodes: Iterable[NodeProto], versions: Mapping[str, int]
-    ) -> tuple[FuncOp, GraphBuilder, _Scope]:
-        """Creates the function with its arguments; returns it, the builder of its body, and its scope."""
-        self.names.update(node_name(node) for node in nodes)
-        function = FuncOp("main", FunctionType.from_lists([port.type for port in inputs], []))
-        block = function.body.block
-        values: dict[str, SSAValue] = {port.name: value for port, value in zip(inputs, block.args, strict=True)}
-        initializers = {each.name: each for each in self.model.proto.graph.initializer}
-        return function, GraphBuilder(block, self.model.directory), _Scope(versions, values, initializers)
-
-    def _end(self, function: FuncOp, scope: _Scope, builder: GraphBuilder) -> list[Port]:
-        """Makes the function return the outputs of the graph; returns their ports."""
-        outputs = self._outputs(scope, builder)
-        function.body.block.add_op(ReturnOp(*outputs))
-        function.function_type = FunctionType.from_lists(
-            function.function_type.inputs.data, [value.type for value in outputs]
-        )
-        return [output_port(each, value) for each, value in zip(self.model.proto.graph.output, outputs, strict=True)]
-
-    def _outputs(self, scope: _Scope, builder: GraphBuilder) -> list[SSAValue]:
+    def _outputs(self, scope: _Scope) -> list[SSAValue]:
         """Returns the values of the graph's outputs, with their declared types."""
         outputs: list[SSAValue] = []
         for each in self.model.proto.graph.output:
-            value = self._value(each.name, scope, builder, None)
+            value = self._value(each.name, scope, None)
             found, declared = type_name(value), declared_name(each.type)
             if each.type.WhichOneof("value") and found not in (None, declared):
                 raise model_error(f"output '{each.name}' is declared as {declared}, but is {found}")
@@ -247,23 +237,20 @@ class _ModelImporter:
 
     # Nodes
 
-    def _import_nodes(
-        self, nodes: Iterable[NodeProto], scope: _Scope, builder: GraphBuilder, wanted: Collection[str] | None = None
-    ) -> None:
+    def _import_nodes(self, nodes: Iterable[NodeProto], scope: _Scope, wanted: Collection[str] | None = None) -> None:
         """Adds the operations of nodes in `scope`; `wanted` are the tensors used after them, `None` for all.
 
         When an importer rejects a node, the remaining nodes are ordered again, with that node in an island.
         """
         waiting, refused = list(nodes), RefusedNodes()
         while waiting:
-            waiting = self._import_until_refused(waiting, refused, scope, builder, wanted)
+            waiting = self._import_until_refused(waiting, refused, scope, wanted)
 
     def _import_until_refused(
         self,
         nodes: Sequence[NodeProto],
         refused: RefusedNodes,
         scope: _Scope,
-        builder: GraphBuilder,
         wanted: Collection[str] | None,
     ) -> list[NodeProto]:
         """Imports nodes until one is rejected and added to `refused`; returns that node and the remaining ones."""
@@ -271,11 +258,11 @@ class _ModelImporter:
         for place, step in enumerate(steps):
             try:
                 if isinstance(step, Island):
-                    self._import_island(step, refused.reasons(step.nodes), scope, builder)
+                    self._import_island(step, refused.reasons(step.nodes), scope)
                 elif is_structured(step):
-                    self._import_structured(step, scope, builder)
+                    self._import_structured(step, scope)
                 else:
-                    self._import_operation(step, scope, builder)
+                    self._import_operation(step, scope)
             except RefusedNodeError as refusal:
                 if isinstance(step, Island) or not self.operators.may_be_island(step):
                     raise
@@ -297,15 +284,16 @@ class _ModelImporter:
             return [node for each in steps[place:] for node in nodes_of(each)]
         return []
 
-    def _import_operation(self, node: NodeProto, scope: _Scope, builder: GraphBuilder) -> None:
+    def _import_operation(self, node: NodeProto, scope: _Scope) -> None:
         """Adds the operations of a node, by its importer or its function definition."""
         for name in node.input:
             if self._is_text(name, scope):
                 raise RefusedNodeError(node, f"uses '{name}', a string constant, which is not supported")
-        inputs = tuple(self._value(name, scope, builder, node) if name else None for name in node.input)
+        inputs = tuple(self._value(name, scope, node) if name else None for name in node.input)
+        builder = scope.builder
         first = builder.block.last_op
         try:
-            results = self._import_node(node, inputs, scope, builder)
+            results = self._import_node(node, inputs, scope)
         except RefusedNodeError:
             builder.drop_after(first)
             raise
@@ -313,17 +301,17 @@ class _ModelImporter:
         results = builder.settle(added, results)
         for name, value in zip(node.output, results, strict=False):
             if name and value is not None:
-                self._enter(node, name, value, scope, builder)
+                self._enter(node, name, value, scope)
         if scope.call is None:
             name_results(results, node.output)
 
-    def _enter(self, node: NodeProto, name: str, value: SSAValue, scope: _Scope, builder: GraphBuilder) -> None:
+    def _enter(self, node: NodeProto, name: str, value: SSAValue, scope: _Scope) -> None:
         """Binds `name` to `value`, refined by the declared type. Raises `DiagnosticError` if the types contradict."""
         declared, found = scope.types.get(name), type_name(value)
         if declared is not None and found not in (None, declared):
             raise node_error(node, f"'{name}' is declared as {declared}, but the node returns {found}")
         if name in scope.declared:
-            refined = self._refined(node, name, value, scope, builder)
+            refined = self._refined(node, name, value, scope)
             if refined is not value:  # an Identity may have bound other names to it
                 aliases = [alias for alias, known in scope.values.items() if known is value]
                 scope.values.update(dict.fromkeys(aliases, refined))
@@ -331,19 +319,20 @@ class _ModelImporter:
         scope.values[name] = value
         suggest_name(value, name)
 
-    def _import_structured(self, node: NodeProto, scope: _Scope, builder: GraphBuilder) -> None:
+    def _import_structured(self, node: NodeProto, scope: _Scope) -> None:
         """Imports a node with subgraphs: as regions, as one branch if the condition is known, or else as islands."""
-        inputs = tuple(self._value(name, scope, builder, node) if name else None for name in node.input)
+        inputs = tuple(self._value(name, scope, node) if name else None for name in node.input)
         graphs = subgraphs(node)
         condition = inputs[0] if node.op_type == "If" else None
-        if condition is not None and (branch := chosen_branch(node, builder.constant_value(condition))) is not None:
+        known = None if condition is None else scope.builder.constant_value(condition)
+        if (branch := chosen_branch(node, known)) is not None:
             graphs = [branch]
         for graph in graphs:
             for name in captured_tensors(graph):  # a tensor used by several graphs or nodes is a single value
-                self._value(name, scope, builder, node)
+                self._value(name, scope, node)
         origin = self._origin(node, scope)
 
-        def inside(graph: GraphProto, given: Sequence[SSAValue]) -> _Scope:
+        def inside(graph: GraphProto, builder: GraphBuilder, given: Sequence[SSAValue]) -> _Scope:
             if graph.sparse_initializer:
                 raise NoForm(
                     f"contains the sparse tensor '{graph.sparse_initializer[0].values.name}', which is not supported"
@@ -351,41 +340,40 @@ class _ModelImporter:
             own = dict(zip((each.name for each in graph.input), given, strict=True))
             initializers = {each.name: each for each in graph.initializer}
             declared = declared_types(graph) if scope.declared else {}
-            return _Scope(scope.opsets, {**scope.values, **own}, initializers, declared, call=origin)
+            return _Scope(builder, scope.opsets, {**scope.values, **own}, initializers, declared, call=origin)
 
         def import_graph(graph: GraphProto, builder: GraphBuilder, given: Sequence[SSAValue]) -> list[SSAValue]:
             check_branch(graph, scope.opsets, self.functions)
             self.operators.check(graph.node, scope.opsets, self.model.name)
-            inner = inside(graph, given)
-            self._import_nodes(graph.node, inner, builder, {each.name for each in graph.output})
-            return [self._value(each.name, inner, builder, node) for each in graph.output]
+            inner = inside(graph, builder, given)
+            self._import_nodes(graph.node, inner, {each.name for each in graph.output})
+            return [self._value(each.name, inner, node) for each in graph.output]
 
         def import_island(
             graph: GraphProto, builder: GraphBuilder, types: Sequence[AnyTensor], reason: str
         ) -> list[SSAValue]:
-            inner, island = replace(inside(graph, []), declared={}), island_of_graph(graph)
+            inner = replace(inside(graph, builder, []), declared={})
             given = {each.name: type_ for each, type_ in zip(graph.output, types, strict=True)}
-            self._add_island(island, reason, inner, builder, [origin], given)
-            return [self._value(each.name, inner, builder, node) for each in graph.output]
+            self._add_island(island_of_graph(graph), reason, inner, [origin], given)
+            return [self._value(each.name, inner, node) for each in graph.output]
 
         if condition is not None and len(graphs) == 1:
-            values: Sequence[SSAValue] = import_graph(graphs[0], builder, [])
+            values: Sequence[SSAValue] = import_graph(graphs[0], scope.builder, [])
         else:
             as_island = import_island if self.operators.fallback else None
-            control = Control(node, scope.opsets[""], inputs, builder, origin, import_graph, as_island)
             try:
-                values = STRUCTURED[node.op_type](control)
+                values = STRUCTURED[node.op_type](Control(self._node(node, inputs, scope), import_graph, as_island))
             except (NoForm, DiagnosticError) as refused:
                 if not self.operators.fallback and isinstance(refused, NoForm):
                     raise node_error(node, f"{refused}: the operator is unsupported") from refused
                 if not self.operators.fallback:
                     raise
                 reason = reason_of(refused) if isinstance(refused, DiagnosticError) else str(refused)
-                self._import_island(island_of(node), {operator_key(node): reason}, scope, builder)
+                self._import_island(island_of(node), {operator_key(node): reason}, scope)
                 return
         for name, value in zip(node.output, values, strict=False):
             if name:
-                self._enter(node, name, value, scope, builder)
+                self._enter(node, name, value, scope)
         if scope.call is None:
             name_results([scope.values.get(name) for name in node.output], node.output)
 
@@ -405,10 +393,10 @@ class _ModelImporter:
         """The declared and inferred types of the model's tensors."""
         return inferred_types(self.model)
 
-    def _import_island(self, island: Island, refused: Mapping[str, str], scope: _Scope, builder: GraphBuilder) -> None:
+    def _import_island(self, island: Island, refused: Mapping[str, str], scope: _Scope) -> None:
         """Adds the island of unsupported nodes; `refused` gives the reasons for rejected ones, by operator."""
         origins = [self._origin(node, scope) for node in island.nodes]
-        self._add_island(island, reason_text(island, refused), scope, builder, origins)
+        self._add_island(island, reason_text(island, refused), scope, origins)
         if scope.call is None:
             name_results([scope.values[name] for name in island.outputs], island.outputs)
 
@@ -417,25 +405,24 @@ class _ModelImporter:
         island: Island,
         reason: str,
         scope: _Scope,
-        builder: GraphBuilder,
         origins: Sequence[Origin],
         types: Mapping[str, AnyTensor] | None = None,
     ) -> None:
-        values = {name: self._island_input(name, island, scope, builder) for name in island.inputs}
+        values = {name: self._island_input(name, island, scope) for name in island.inputs}
         proto = self.model.proto
         calls = island.has_subgraphs or any(self.functions.find(node) is not None for node in island.nodes)
         head = ModelProto(ir_version=proto.ir_version, functions=proto.functions if calls else ())
         head.opset_import.extend(helper.make_opsetid(domain, version) for domain, version in scope.opsets.items())
         declared: Mapping[str, TypeProto] = self._types if scope.call is None else {}
-        results = add_island(island, values, head, builder, origins, declared, reason, types)
+        results = add_island(island, values, head, scope.builder, origins, declared, reason, types)
         for name, value in zip(island.outputs, results, strict=True):
-            self._enter(island.nodes[-1], name, value, scope, builder)
+            self._enter(island.nodes[-1], name, value, scope)
 
-    def _island_input(self, name: str, island: Island, scope: _Scope, builder: GraphBuilder) -> SSAValue | TensorProto:
+    def _island_input(self, name: str, island: Island, scope: _Scope) -> SSAValue | TensorProto:
         """Returns the value of a tensor or, for a constant of strings, the tensor of the model."""
         if self._is_text(name, scope):
             return scope.initializers[name]
-        return self._value(name, scope, builder, island.nodes[0])
+        return self._value(name, scope, island.nodes[0])
 
     @staticmethod
     def _is_text(name: str, scope: _Scope) -> bool:
@@ -443,29 +430,30 @@ class _ModelImporter:
         held = scope.initializers.get(name)
         return name not in scope.values and held is not None and held.data_type == TensorProto.STRING
 
-    def _refined(self, node: NodeProto, name: str, value: SSAValue, scope: _Scope, builder: GraphBuilder) -> SSAValue:
+    def _refined(self, node: NodeProto, name: str, value: SSAValue, scope: _Scope) -> SSAValue:
         declared, found = scope.declared[name], ranked_tensor(value.type)
         if found is None or not shapes_agree(found.get_shape(), declared.get_shape()):
             message = f"{describe_node(node)}: the model declares '{name}' as {declared}, the node gives {value.type}"
             emit(Diagnostic(Severity.WARNING, message))
             return value
-        return builder.refine(value, declared)
+        return scope.builder.refine(value, declared)
 
     def _import_node(
-        self, node: NodeProto, inputs: tuple[SSAValue | None, ...], scope: _Scope, builder: GraphBuilder
+        self, node: NodeProto, inputs: tuple[SSAValue | None, ...], scope: _Scope
     ) -> Sequence[SSAValue | None]:
         """Imports a node; returns the values of its outputs, with `None` for those that the model doesn't name."""
         origin = self._origin(node, scope)
         function = self.functions.find(node)
         if function is not None:
-            return self._inline(function, node, inputs, _Scope(opsets(function.opset_import), call=origin), builder)
+            inner = _Scope(scope.builder, opsets(function.opset_import), call=origin)
+            return self._inline(function, node, inputs, inner)
         version = scope.opsets[domain_of(node)]
         check_types(node, version, inputs)
         importer = self.importers.get(operator_key(node))
         if importer is not None:
             try:
                 with faults_from_outside(lambda reason: node_error(node, f"its importer failed: {reason}")):
-                    results: Any = importer(Node(node, version, inputs, builder, origin, scope.values, scope.declared))
+                    results: Any = importer(self._node(node, inputs, scope))
             except VerifyException as error:  # an importer may apply type rules before it creates an operation
                 raise verification_error(node, error) from error
             values: Any = [results] if isinstance(results, SSAValue) else results
@@ -489,7 +477,12 @@ class _ModelImporter:
         # A definition that depends on its inputs may omit operator sets: it then uses those of the model.
         versions = {**scope.opsets, **opsets(function.opset_import)}
         self.operators.check(function.node, versions, self.model.name)
-        return self._inline(function, node, inputs, _Scope(versions, call=origin), builder, version)
+        return self._inline(function, node, inputs, _Scope(scope.builder, versions, call=origin), version)
+
+    def _node(self, node: NodeProto, inputs: tuple[SSAValue | None, ...], scope: _Scope) -> Node:
+        """Returns a node for its importer."""
+        version, origin = scope.opsets[domain_of(node)], self._origin(node, scope)
+        return Node(node, version, inputs, scope.builder, origin, scope.values, scope.declared)
 
     def _origin(self, node: NodeProto, scope: _Scope) -> Origin:
         """Returns the provenance of a node: its name, or that of its first output if the name isn't unique."""
@@ -506,7 +499,6 @@ class _ModelImporter:
         call: NodeProto,
         inputs: Sequence[SSAValue | None],
         scope: _Scope,
-        builder: GraphBuilder,
         version: int = 0,
     ) -> Sequence[SSAValue | None]:
         """Imports the nodes of `function`; `version` is that of the ONNX operator that it defines, if any."""
@@ -518,14 +510,14 @@ class _ModelImporter:
         missing = {name for name in function.input if name not in scope.values}
         nodes = bound_nodes(function, call, version)
         wanted = {name for name, used in zip(function.output, call.output, strict=False) if used}
-        self._import_nodes((without_inputs(node, missing) for node in nodes), scope, builder, wanted)
+        self._import_nodes((without_inputs(node, missing) for node in nodes), scope, wanted)
         # The definition needn't compute outputs that the call doesn't name.
         return [
-            self._value(name, scope, builder, call) if wanted else None
+            self._value(name, scope, call) if wanted else None
             for name, wanted in zip(function.output, call.output, strict=False)
         ]
 
-    def _value(self, name: str, scope: _Scope, builder: GraphBuilder, user: NodeProto | None) -> SSAValue:
+    def _value(self, name: str, scope: _Scope, user: NodeProto | None) -> SSAValue:
         """Returns the value of a tensor; an initializer becomes a constant on first use."""
         value = scope.values.get(name)
         if value is not None:
@@ -534,7 +526,7 @@ class _ModelImporter:
         if proto is None:
             where = "the graph's output" if user is None else describe_node(user)
             raise model_error(f"{where}: tensor '{name}' is not defined")
-        value = scope.values[name] = builder.initializer(proto, name)
+        value = scope.values[name] = scope.builder.initializer(proto, name)
         suggest_name(value, name)
         return value
 

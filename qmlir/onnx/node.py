@@ -82,7 +82,7 @@ class Node:
     # Attributes
 
     def attribute(self, name: str, default: Any = NO_DEFAULT) -> Any:
-        """Returns an attribute as a Python value: a number, text, a list, or a NumPy array for a tensor.
+        """Returns an attribute as a Python value: a number, text, a list, a NumPy array for a tensor, or a graph.
 
         If the model omits it, returns `default` if given, else the default in ONNX's schema of that version, else
         `None`.
@@ -270,6 +270,8 @@ def _python_value(attribute: AttributeProto, node: Node) -> Any:
             return _text(attribute.s, attribute, node)
         case AttributeProto.STRINGS:
             return [_text(each, attribute, node) for each in attribute.strings]
+        case AttributeProto.GRAPH:
+            return attribute.g
         case AttributeProto.INT | AttributeProto.INTS | AttributeProto.FLOAT | AttributeProto.FLOATS:
             value = helper.get_attribute_value(attribute)
             return list(value) if attribute.type in (AttributeProto.INTS, AttributeProto.FLOATS) else value
