@@ -1,10 +1,11 @@
-"""Integer arithmetic in ONNX's operators: exact integers with a bound, and their requantization, spelled out.
+"""Integer arithmetic in elementary ONNX operators: exact integers with a bound, and their requantization.
 
-An exact integer is held as i32, as i64 where its bound asks for more. The formulas are those of
-`qmlir.arithmetic.requantization`; ONNX has no arithmetic shift, so `v >> n` is `(v - mod(v, 2^n)) / 2^n`, whose
-remainder is never negative.
+Exact integers are i32, or i64 if their bound requires it. The formulas are those of
+`qmlir.arithmetic.requantization`. ONNX has no arithmetic shift: `v >> n` is `(v - mod(v, 2^n)) / 2^n`, whose remainder
+is never negative.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,7 +36,7 @@ from qmlir.onnx.export.emission import Outgoing, container
 from qmlir.onnx.export.forms.casts import saturated, uniform
 
 EXACT_F32 = 1 << 24
-"""Integers up to here are f32 numbers, and sums of them exact."""
+"""f32 holds every integer up to this bound, and sums of integers below it are exact."""
 
 _MOST_SHIFTED = 62
 _I32 = 1 << 31
@@ -43,7 +44,7 @@ _I32 = 1 << 31
 
 @dataclass(frozen=True)
 class Exact:
-    """Exact integers: their name, their type (i32 or i64), and a bound of their magnitude."""
+    """A tensor of exact integers: its name, element type (i32 or i64), and a bound of the absolute values."""
 
     name: str
     element: IntegerType
@@ -51,7 +52,7 @@ class Exact:
 
 
 def spread_over(out: Outgoing, value: SSAValue) -> tuple[Array, Array]:
-    """Scales (f32) and zero points of a value in a shape that broadcasts against it."""
+    """Returns scales (f32) and zero points in a shape that broadcasts to the value."""
     element = uniform(out, element_of(value))
     shape = shape_of(value)
     if element.granularity is Granularity.BLOCK and min(shape, default=1) < 0:
@@ -61,28 +62,33 @@ def spread_over(out: Outgoing, value: SSAValue) -> tuple[Array, Array]:
 
 
 def magnitude_of(element: UniformQuantizedType) -> int:
-    """A bound of `q - z`."""
+    """Returns a bound of `|q - z|` over the storage range."""
     zero_points = element.zero_points
     return int(max(abs(element.storage_max - zero_points.min()), abs(element.storage_min - zero_points.max())))
 
 
 def _largest_of(value: SSAValue, element: UniformQuantizedType) -> int:
-    """A bound of `q - z`: that of the type, or what a constant holds."""
+    """Returns a bound of `|q - z|`: that of the type, or for a constant that of its elements."""
     stored = constant_array(value)
     if stored is None or not stored.size or (element.zero_points != element.zero_points.flat[0]).any():
         return magnitude_of(element)
     return int(np.abs(stored.astype(np.int64) - element.zero_points.flat[0]).max())
 
 
+def held_as(out: Outgoing, value: Exact, element: IntegerType) -> Exact:
+    """Returns the same integers in the type `element`."""
+    if value.element == element:
+        return value
+    return replace(value, name=out.cast(value.name, element), element=element)
+
+
 def widened(out: Outgoing, value: Exact, bound: int) -> Exact:
-    """`value` in a type that holds `bound`."""
-    if value.element == i64 or bound < _I32:
-        return Exact(value.name, value.element, value.bound)
-    return Exact(out.cast(value.name, i64), i64, value.bound)
+    """Returns `value` in a type that holds `bound`."""
+    return value if bound < _I32 else held_as(out, value, i64)
 
 
 def centred(out: Outgoing, value: SSAValue) -> Exact:
-    """The stored integers of an operand without their zero point."""
+    """Returns the stored integers of an operand minus their zero point."""
     element = uniform(out, element_of(value))
     _, zero_points = spread_over(out, value)
     bound = _largest_of(value, element)
@@ -95,15 +101,15 @@ def centred(out: Outgoing, value: SSAValue) -> Exact:
     return Exact(name, wide, bound)
 
 
-def together(out: Outgoing, operator: str, left: Exact, right: Exact, bound: int) -> Exact:
-    """Two integers joined by an operator, in a type that holds `bound`."""
-    wide = i64 if i64 in (left.element, right.element) or bound >= _I32 else i32
-    names = [each.name if each.element == wide else out.cast(each.name, wide) for each in (left, right)]
-    return Exact(out.node(operator, names), wide, bound)
+def joined(out: Outgoing, operator: str, values: Sequence[Exact], bound: int, **attributes: Any) -> Exact:
+    """Adds an operator on integers, in a type that holds them and `bound`."""
+    wide = i64 if bound >= _I32 or any(each.element == i64 for each in values) else i32
+    names = [held_as(out, each, wide).name for each in values]
+    return Exact(out.node(operator, names, **attributes), wide, bound)
 
 
 def constant(out: Outgoing, number: npt.ArrayLike, like: Exact) -> str:
-    """Integers of the type of `like`."""
+    """Adds a constant of the type of `like`."""
     return out.constant(np.asarray(number, np.int64), like.element)
 
 
@@ -113,9 +119,9 @@ def constant(out: Outgoing, number: npt.ArrayLike, like: Exact) -> str:
 def rescaled(
     out: Outgoing, op: NnOp, total: Exact, scale: npt.ArrayLike, count: npt.ArrayLike = 1, output: str | None = None
 ) -> str:
-    """The stored result for exact integers of f32 `scale`, those of a mean the sums of `count` elements.
+    """Requantizes exact integers of f32 `scale` to the stored result of `op`; for a mean, `count` elements are summed.
 
-    `scale` and `count` broadcast against the result.
+    `scale` and `count` broadcast to the result.
     """
     result = op.results[0]
     element = uniform(out, element_of(result))
@@ -146,11 +152,11 @@ def rescaled(
 
 
 def _stored(out: Outgoing, value: Exact, element: UniformQuantizedType, zero_points: Array, output: str) -> str:
-    """Integers plus the zero point, inside the storage range, as what holds them."""
+    """Adds the zero point, clamps to the storage range and casts to the container type."""
     held = container(element)
     low, high = element.storage_min, element.storage_max
     if element.bits == 32 and not zero_points.any() and element.is_signed and value.element == held:
-        return out.node("Identity", [value.name], output)  # integers of 32 bits, and no zero point that moves them
+        return out.node("Identity", [value.name], output)
     reach = value.bound + int(np.abs(zero_points).max(initial=0))
     value = widened(out, value, max(reach, abs(low), abs(high)))
     name = value.name
@@ -163,20 +169,20 @@ def _stored(out: Outgoing, value: Exact, element: UniformQuantizedType, zero_poi
 
 
 def _inside(out: Outgoing, value: Exact, low: int, high: int) -> Exact:
-    """Integers kept between two limits, as they are where their bound says that they lie there."""
+    """Clamps integers to two limits, unless their bound shows that they are between them."""
     if value.element == i32 and value.bound > high:
-        value = replace(value, bound=_I32 - 1)  # i32 wraps: a bound beyond it is one of sums that were proved to fit
+        value = replace(value, bound=_I32 - 1)  # i32 wraps; sums with a larger bound were proved to fit
     if value.bound <= min(-low, high):
         return value
-    # int32 has no Clip before ONNX Runtime's newer versions: Max and Min are everywhere.
+    # Older versions of ONNX Runtime have no Clip for int32.
     name = out.node("Min", [out.node("Max", [value.name, constant(out, low, value)]), constant(out, high, value)])
     return Exact(name, value.element, max(abs(low), abs(high)))
 
 
 def by_integers(out: Outgoing, total: Exact, scale: Array, target: Array, mode: Mode, ties: Ties) -> Exact:
-    """Integers rescaled by an integer mode: i64, not saturated."""
+    """Rescales integers by an integer mode, to i64 without saturation."""
     ratio = scale.astype(np.float32).astype(np.float64) / target.astype(np.float32).astype(np.float64)
-    value = Exact(total.name if total.element == i64 else out.cast(total.name, i64), i64, total.bound)
+    value = held_as(out, total, i64)
     if mode is Mode.SHIFT:
         return _shifted(out, value, power_of_two_shift(ratio), ties)
     factor, shift = fixed_point(ratio)
@@ -193,7 +199,7 @@ def by_integers(out: Outgoing, total: Exact, scale: Array, target: Array, mode: 
 
 
 def _floor_shift(out: Outgoing, name: str, places: Array, like: Exact) -> tuple[str, str]:
-    """`v >> n`, and what is shifted out."""
+    """Returns `v >> n` and the remainder."""
     whole = constant(out, np.int64(1) << places, like)
     rest = out.node("Mod", [name, whole])
     return out.node("Div", [out.node("Sub", [name, rest]), whole]), rest
@@ -203,7 +209,7 @@ def _shifted(out: Outgoing, value: Exact, shift: Array, ties: Ties) -> Exact:
     left, right = np.maximum(-shift, 0), np.minimum(np.maximum(shift, 0), _MOST_SHIFTED - 1)
     name, most = value.name, int(left.max())
     if most:
-        # What is cut off here saturates: 32 bits are far less.
+        # Values beyond this limit saturate in any case.
         room = 1 << max(_MOST_SHIFTED - 1 - most, 0)
         if value.bound > room:
             limits = [constant(out, limit, value) for limit in (-room, room)]
@@ -227,20 +233,17 @@ def _shifted(out: Outgoing, value: Exact, shift: Array, ties: Ties) -> Exact:
             )
             tie = out.node("And", [out.node("Equal", [twice, whole]), goes_up])
             is_more = out.node("Or", [out.node("Greater", [twice, whole]), tie])
-    # Where nothing is shifted out the rest is 0, and `twice >= 1` does not hold.
+    # Without a shift the rest is 0, and `twice >= 1` is false.
     return Exact(out.node("Add", [quotient, out.cast(is_more, i64)]), i64, bound + 1)
 
 
-def exact_sum(out: Outgoing, op: Any, value: Exact, axes: str, terms: int, keep_dims: int) -> Exact:
-    """The sum along axes; `terms` bounds how many elements it has."""
+def exact_sum(out: Outgoing, value: Exact, axes: str, terms: int, keep_dims: int) -> Exact:
+    """Returns sums along axes, each of at most `terms` elements."""
     bound = value.bound * max(terms, 1)
     wide = widened(out, value, bound)
     return Exact(out.node("ReduceSum", [wide.name, axes], keepdims=keep_dims), wide.element, bound)
 
 
 def product_of(sizes: Sequence[int], otherwise: int) -> int:
-    """How many elements sizes give; `otherwise` where one is open."""
-    total = 1
-    for size in sizes:
-        total *= size if size >= 0 else otherwise
-    return total
+    """Returns the product of sizes, with `otherwise` for a dynamic one."""
+    return math.prod(size if size >= 0 else otherwise for size in sizes)

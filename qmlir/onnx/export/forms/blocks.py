@@ -1,7 +1,7 @@
-"""Contractions with a scale for each block of the weights: exact sums of blocks, added up in f32 in their order.
+"""Contractions with block-wise weights: exact sums of each block, added in f32 in the order of the blocks.
 
-`t = f32(t + f32(f32(s_x * s_b) * f32(a_b)))` over the blocks, from 0. The sum of a block is the contraction with the
-weights of all others 0, so the weights must be constants.
+`t = f32(t + f32(f32(s_x * s_b) * f32(a_b)))` over the blocks, from 0. The sum of a block is the contraction with all
+other weights set to 0, so the weights must be constants.
 """
 
 import math
@@ -20,14 +20,14 @@ from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import WINDOWS, Outgoing, attributes_of
+from qmlir.onnx.export.emission import Outgoing
 from qmlir.onnx.export.forms.arithmetic import centred, magnitude_of
 from qmlir.onnx.export.forms.casts import dequantize, quantize, uniform
-from qmlir.onnx.export.forms.integer import wide_convolution
+from qmlir.onnx.export.forms.integer import over_channels, over_result, sums_of_windows
 
 
 def _block_numbers(element: UniformQuantizedType, shape: tuple[int, ...], summed: tuple[int, ...]) -> Array:
-    """For each weight the number of its block among those that are added up, in row-major order."""
+    """Returns for each weight the index of its block among the blocks of its sum, in row-major order."""
     sizes = dict(zip(element.axes, element.block_sizes, strict=True))
     numbers = np.zeros(shape, np.int64)
     for axis in summed:
@@ -38,7 +38,7 @@ def _block_numbers(element: UniformQuantizedType, shape: tuple[int, ...], summed
 
 
 def write_blocks(out: Outgoing, op: NnOp) -> bool:
-    """Write a contraction whose weights have blocks; gives false where it is none."""
+    """Exports a contraction with block-wise weights. Returns False for any other operation."""
     if not isinstance(op, contraction.MatMulOp | contraction.BiasedContractionOp):
         return False
     data, weight = op.operands[:2]
@@ -56,31 +56,27 @@ def write_blocks(out: Outgoing, op: NnOp) -> bool:
         summed = _summed_axes(op, stored.ndim)
         numbers, rows = _block_numbers(w, stored.shape, summed), partial(_rows, summed)
     total = ""
-    is_conv = isinstance(op, contraction.WindowedContractionOp)
     bound = magnitude_of(x) * int(np.abs(rows(integers)).sum(axis=-1).max(initial=0))
     wide = i64 if bound >= 1 << 31 else i32
-    value = "" if is_conv else out.cast(centred(out, data).name, wide)
+    is_windowed = isinstance(op, contraction.WindowedContractionOp)
+    value = "" if is_windowed else out.cast(centred(out, data).name, wide)
     for block in np.unique(numbers):
         mine = numbers == block
         part = _contraction(out, op, value, np.where(mine, integers, 0), wide, bound)
         # Inside a block, a weight has the scale of its output channel.
         own = rows(np.where(mine, scales, 0)).max(axis=-1).astype(np.float32)
-        factor = _over_result(op, accumulator_scale(x.scales, own))
+        factor = over_result(op, accumulator_scale(x.scales, own))
         product = out.node("Mul", [part, out.constant(factor, f32)])
         total = out.node("Add", [total, product]) if total else product
-    bias = None if isinstance(op, contraction.MatMulOp) else op.bias
-    if bias is not None:
-        name = dequantize(out, out.name(bias), bias, uniform(out, element_of(bias)))
-        if is_conv:
-            rank = len(shape_of(op.results[0]))
-            name = out.node("Reshape", [name, out.constant(np.array([1, -1] + [1] * (rank - 2), np.int64))])
-        total = out.node("Add", [total, name])
+    if isinstance(op, contraction.BiasedContractionOp) and op.bias is not None:
+        name = dequantize(out, out.name(op.bias), op.bias, uniform(out, element_of(op.bias)))
+        total = out.node("Add", [total, over_channels(out, op, name)])
     quantize(out, total, op.results[0], uniform(out, element_of(op.results[0])), out.output)
     return True
 
 
 def _rows(summed: Sequence[int], weights: Array) -> Array:
-    """Weights with the summed axes as one, the last one."""
+    """Returns weights with the summed axes merged into the last one."""
     kept = [size for axis, size in enumerate(weights.shape) if axis not in summed]
     return np.moveaxis(weights, summed, range(-len(summed), 0)).reshape(*kept, -1)
 
@@ -96,26 +92,12 @@ def _summed_axes(op: NnOp, rank: int) -> tuple[int, ...]:
 
 
 def _contraction(out: Outgoing, op: NnOp, value: str, integers: Array, wide: Any, bound: int) -> str:
-    """The exact sums, in f32."""
-    if isinstance(op, contraction.ConvTransposeOp):
-        terms, attributes = op.by_output(integers).shape[1], attributes_of(op, f"{WINDOWS} output_padding")
-        found = wide_convolution(out, op.data, integers, bound, terms, attributes, is_transposed=True)
-        return out.cast(found.name, f32)
-    if isinstance(op, contraction.ConvOp):
-        terms = math.prod(integers.shape[1:])
-        attributes = attributes_of(op, WINDOWS)
-        return out.cast(wide_convolution(out, op.data, integers, bound, terms, attributes).name, f32)
+    """Returns the exact sums in f32."""
+    if isinstance(op, contraction.WindowedContractionOp):
+        rows = op.by_output(integers) if isinstance(op, contraction.ConvTransposeOp) else integers
+        return out.cast(sums_of_windows(out, op, integers, bound, math.prod(rows.shape[1:])).name, f32)
     is_transposed = isinstance(op, contraction.FullyConnectedOp) or (
         isinstance(op, contraction.MatMulOp) and op.is_rhs_transposed
     )
     factor = out.constant(integers.swapaxes(-1, -2) if is_transposed else integers, wide)
     return out.cast(out.node("MatMul", [value, factor]), f32)
-
-
-def _over_result(op: NnOp, scales: Array) -> Array:
-    """Scales of output channels in a shape that broadcasts against the result."""
-    if isinstance(op, contraction.WindowedContractionOp):
-        return scales.reshape(-1, *(1,) * (len(shape_of(op.results[0])) - 2))
-    if isinstance(op, contraction.MatMulOp) and scales.ndim > 1:
-        return scales[..., None, :]
-    return scales

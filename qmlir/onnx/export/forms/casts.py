@@ -38,6 +38,13 @@ def uniform(out: Outgoing, element: Attribute) -> UniformQuantizedType:
     return element
 
 
+def per_tensor(value: SSAValue) -> UniformQuantizedType | None:
+    """Returns the type of a value that is quantized with a single scale, or `None`."""
+    element = element_of(value)
+    is_single = isinstance(element, UniformQuantizedType) and element.granularity is Granularity.TENSOR
+    return element if is_single else None
+
+
 def is_narrower(element: StoredType) -> bool:
     """Returns True if the storage range is narrower than that of the container type."""
     return (element.storage_min, element.storage_max) != storage_limits(container(element))

@@ -1,8 +1,9 @@
-"""Operations that move values and change none: on the stored integers, or between casts that undo each other.
+"""Data movement of quantized values: on the stored integers, or between casts that undo each other.
 
-Where ONNX Runtime has no kernel for the integers, they are moved as floats that hold them exactly.
+If ONNX Runtime has no kernel for the integers, they are moved as floats that hold them exactly.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from qmlir.dialects.nn.shapes import ops as expansion
 from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, container
-from qmlir.onnx.export.forms.casts import dequantize, has_cast, quantize
+from qmlir.onnx.export.forms.casts import dequantize, has_cast, quantize, uniform
 
 DIRECT: tuple[type[Operation], ...] = (
     movement.ReshapeOp,
@@ -33,22 +34,45 @@ DIRECT: tuple[type[Operation], ...] = (
     indexing.GatherNDOp,
     indexing.ReverseSequenceOp,
 )
-"""Operations whose operators take integers of any width in every runtime."""
+"""Operations whose ONNX operators support integers of any width in every runtime."""
 
 CAST_BITS = 16
-"""The widest values, in bits, that a dequantization and a quantization give back unchanged."""
-
-
-def _is_stored(value: SSAValue) -> bool:
-    return isinstance(element_of(value), StoredType)
+"""The largest width in bits of integers that a dequantization followed by a quantization restores exactly."""
 
 
 def _stored(op: Operation) -> list[SSAValue]:
-    return [value for value in (*op.operands, *op.results) if _is_stored(value)]
+    return [value for value in (*op.operands, *op.results) if isinstance(element_of(value), StoredType)]
+
+
+def write_inside(
+    out: Outgoing,
+    op: NnOp,
+    exporter: Exporter,
+    hint: str,
+    element: Callable[[SSAValue], Attribute],
+    before: Callable[[SSAValue], str],
+    after: Callable[[SSAValue, str, str], None],
+) -> None:
+    """Exports `op` on other tensors instead of stored integers, of the type `element`.
+
+    `before` converts an operand and returns the name of the tensor. `after` converts a result: the value, the name of
+    the tensor, and the name of the result. `hint` is part of the names of these tensors.
+    """
+    names, elements = dict(out.names), dict(out.elements)
+    for value in dict.fromkeys(op.operands):
+        if isinstance(element_of(value), StoredType):
+            names[value], elements[value] = before(value), element(value)
+    base, outputs = out.fresh(hint), list(out.outputs)
+    results = [(place, each) for place, each in enumerate(op.results) if isinstance(element_of(each), StoredType)]
+    for place, result in results:
+        outputs[place], elements[result] = f"{base}_{place}", element(result)
+    exporter(replace(out, names=names, outputs=outputs, elements=elements, prefix=out.prefix or out.outputs[0]), op)
+    for place, result in results:
+        after(result, outputs[place], out.outputs[place])
 
 
 def between_equal_casts(op: Operation) -> bool:
-    """Whether the operation may stand between casts that undo each other."""
+    """Returns True if the operation can be exported between casts that undo each other."""
     return all(
         isinstance(element := element_of(value), UniformQuantizedType)
         and element.bits <= CAST_BITS
@@ -58,42 +82,29 @@ def between_equal_casts(op: Operation) -> bool:
 
 
 def write_between_equal_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
-    """Dequantize, move, quantize to the same parameters."""
-    names, elements = dict(out.names), dict(out.elements)
-    for value in dict.fromkeys(op.operands):
-        element = element_of(value)
-        if isinstance(element, UniformQuantizedType):
-            names[value] = dequantize(out, out.name(value), value, element)
-            elements[value] = element.expressed_type
-    inner = _write_inside(out, op, exporter, names, elements)
-    for value, name, own in zip(op.results, inner, out.outputs, strict=True):
-        element = element_of(value)
-        if isinstance(element, UniformQuantizedType):
-            quantize(out, name, value, whole_storage(element), own)
+    """Exports an operation between a dequantization and a quantization to the same parameters."""
+
+    def own(value: SSAValue) -> UniformQuantizedType:
+        return uniform(out, element_of(value))
+
+    def after(value: SSAValue, name: str, output: str) -> None:
+        quantize(out, name, value, whole_storage(own(value)), output)
+
+    def before(value: SSAValue) -> str:
+        return dequantize(out, out.name(value), value, own(value))
+
+    write_inside(out, op, exporter, "moved", lambda value: own(value).expressed_type, before, after)
 
 
 def whole_storage(element: UniformQuantizedType) -> UniformQuantizedType:
-    """The type with all integers of what holds it: for values that lie inside the storage range already."""
+    """Returns the type with all integers of its container, for values that are in the storage range already."""
     held = container(element)
     storage = UniformQuantizedType.per_tensor(held, element.expressed_type, 1.0).parameters[:3]
     return UniformQuantizedType.new([*storage, *element.parameters[3:]])
 
 
-def _write_inside(
-    out: Outgoing, op: NnOp, exporter: Exporter, names: dict[SSAValue, str], elements: dict[SSAValue, Attribute]
-) -> list[str]:
-    """Write `op` on other operands; the names of its results, those of stored ones still to become what they are."""
-    temporary = [out.fresh("moved") + f"_{place}" for place in range(len(op.results))]
-    inner = [
-        name if _is_stored(each) else own for each, name, own in zip(op.results, temporary, out.outputs, strict=True)
-    ]
-    prefix = out.prefix or out.outputs[0]
-    exporter(replace(out, names=names, outputs=inner, elements=elements, prefix=prefix), op)
-    return inner
-
-
 def write_moved(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
-    """Move the stored integers, or floats that hold them."""
+    """Exports an operation on the stored integers, or on floats that hold them."""
     element = next(element_of(value) for value in _stored(op))
     assert isinstance(element, StoredType)
     if isinstance(op, expansion.TriluOp) or (isinstance(op, expansion.PadOp) and op.value is None):
@@ -105,22 +116,22 @@ def write_moved(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
 
 
 def _write_as(out: Outgoing, op: NnOp, exporter: Exporter, carrier: Attribute, offset: str = "") -> None:
-    names, elements = dict(out.names), dict(out.elements)
-    for value in dict.fromkeys(op.operands):
-        if _is_stored(value):
-            name = out.cast(out.name(value), carrier)
-            names[value] = out.node("Sub", [name, offset]) if offset else name
-            elements[value] = carrier
-    inner = _write_inside(out, op, exporter, names, elements)
-    for value, name, own in zip(op.results, inner, out.outputs, strict=True):
+    """Exports an operation on integers held as `carrier`, minus `offset`."""
+
+    def before(value: SSAValue) -> str:
+        name = out.cast(out.name(value), carrier)
+        return out.node("Sub", [name, offset]) if offset else name
+
+    def after(value: SSAValue, name: str, output: str) -> None:
         element = element_of(value)
-        if isinstance(element, StoredType):
-            name = out.node("Add", [name, offset]) if offset else name
-            out.cast(name, container(element), own)
+        assert isinstance(element, StoredType)
+        out.cast(out.node("Add", [name, offset]) if offset else name, container(element), output)
+
+    write_inside(out, op, exporter, "moved", lambda _: carrier, before, after)
 
 
 def _write_around_zero_point(out: Outgoing, op: NnOp, exporter: Exporter, element: StoredType) -> None:
-    """What adds zeros of its own adds zero points: it moves the integers without theirs."""
+    """Exports an operation that adds zeros on integers minus their zero point."""
     carrier = f32 if element.bits <= CAST_BITS else f64 if isinstance(op, expansion.PadOp) else i64
     offset = ""
     if isinstance(element, UniformQuantizedType) and element.zero_points.any():

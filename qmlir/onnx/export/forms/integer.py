@@ -1,9 +1,9 @@
 """Quantized operations as integer arithmetic: ConvInteger and MatMulInteger, and convolutions these do not take."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.requantize import common_scale, headroom
 from qmlir.dialects.nn.result_shapes import covered_elements
 from qmlir.dialects.quant.evaluate import quantize
+from qmlir.dialects.quant.infer import same_along
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
@@ -36,14 +37,15 @@ from qmlir.onnx.export.forms.arithmetic import (
     centred,
     constant,
     exact_sum,
+    held_as,
+    joined,
     magnitude_of,
     product_of,
     rescaled,
     spread_over,
-    together,
     widened,
 )
-from qmlir.onnx.export.forms.casts import has_blocks, uniform
+from qmlir.onnx.export.forms.casts import has_blocks, per_tensor, uniform
 
 # Integer convolutions that ConvInteger doesn't support: in f32 if that is exact, otherwise byte by byte.
 #
@@ -123,22 +125,17 @@ def _of_bytes(out: Outgoing, left: Byte, right: Byte, attributes: Mapping[str, A
     return out.cast(out.node("ConvTranspose", floats, **attributes), i32)
 
 
-def wide_convolution(
-    out: Outgoing,
-    data: SSAValue,
-    weight: SSAValue | Array,
-    bound: int,
-    terms: int,
-    attributes: Mapping[str, Any],
-    *,
-    is_transposed: bool = False,
+def sums_of_windows(
+    out: Outgoing, op: contraction.WindowedContractionOp, weight: SSAValue | Array, bound: int, terms: int
 ) -> Exact:
     """Returns the exact sums of a convolution; `bound` is their magnitude, `terms` the number of products in each.
 
     The weights are an operand, or integers without zero point.
     """
+    is_transposed = isinstance(op, contraction.ConvTransposeOp)
+    attributes = attributes_of(op, f"{WINDOWS} output_padding" if is_transposed else WINDOWS)
     if bound < EXACT_F32:
-        x = out.cast(centred(out, data).name, f32)
+        x = out.cast(centred(out, op.data).name, f32)
         w = out.cast(centred(out, weight).name, f32) if isinstance(weight, SSAValue) else out.constant(weight, f32)
         operator = "ConvTranspose" if is_transposed else "Conv"
         return Exact(out.cast(out.node(operator, [x, w], **attributes), i32), i32, bound)
@@ -148,14 +145,14 @@ def wide_convolution(
     wide = i64 if bound >= 1 << 31 else i32
     total: Exact | None = None
     rights = _bytes_of(out, weight) if isinstance(weight, SSAValue) else _constant_bytes(out, weight)
-    for left in _bytes_of(out, data):
+    for left in _bytes_of(out, op.data):
         for right in rights:
             name = _of_bytes(out, left, right, attributes, is_transposed=is_transposed)
-            part = Exact(name if wide == i32 else out.cast(name, wide), wide, bound)
+            part = held_as(out, Exact(name, i32, bound), wide)
             if (factor := left.factor * right.factor) != 1:
                 # If the total fits 32 bits, intermediate overflow cancels out.
-                part = Exact(out.node("Mul", [part.name, constant(out, factor, part)]), wide, bound)
-            total = part if total is None else Exact(together(out, "Add", total, part, 0).name, wide, bound)
+                part = replace(part, name=out.node("Mul", [part.name, constant(out, factor, part)]))
+            total = part if total is None else replace(part, name=out.node("Add", [total.name, part.name]))
     assert total is not None
     return total
 
@@ -165,8 +162,20 @@ def wide_convolution(
 # Each computes exactly the integers of `qmlir.dialects.nn.quantized_evaluators`. An operation without an exporter here,
 # or whose parameters don't allow exact integers, is exported between casts.
 
+
+class Scaled(NamedTuple):
+    """Exact integers to requantize: their scale and, for sums of a mean, the number of elements."""
+
+    total: Exact
+    scale: npt.ArrayLike
+    count: npt.ArrayLike = 1
+
+
+Sums = Callable[[Outgoing, Any], Scaled | None]
+"""Adds the nodes that compute exact integers; returns `None` if the parameters don't allow them."""
+
 Integer = Callable[[Outgoing, Any], bool]
-"""Adds the nodes; returns False, without adding any, if the parameters don't allow exact integers."""
+"""Adds all nodes of an operation; returns False, without adding any, if the parameters don't allow exact integers."""
 
 OPEN_SIZE = 1 << 16
 """The size assumed for a dynamic dimension in bounds."""
@@ -178,152 +187,255 @@ TABLE_BITS = 16
 # Contractions
 
 
-def _has_operator(x: UniformQuantizedType, w: UniformQuantizedType, *, by_channel: bool) -> bool:
-    """Whether MatMulInteger or ConvInteger take these factors: 8 bits, and one zero point unless `by_channel`."""
-    narrow = all(container(each).width.data == 8 for each in (x, w))
-    same = bool((w.zero_points == w.zero_points.flat[0]).all())
-    return narrow and (same or by_channel)
+def over_result(op: NnOp, scales: Array) -> Array:
+    """Returns the scales of output channels in a shape that broadcasts to the result."""
+    if isinstance(op, contraction.WindowedContractionOp) and scales.ndim:
+        return scales.reshape(-1, *(1,) * (len(shape_of(op.result)) - 2))
+    if isinstance(op, contraction.MatMulOp) and scales.ndim > 1:
+        return scales[..., None, :]
+    return scales
 
 
-def _zero_points(out: Outgoing, x: UniformQuantizedType, w: UniformQuantizedType) -> list[str]:
-    """The zero points that the operators take, empty where they are 0; before one that is not, 0 is written."""
-    is_given = [bool(x.zero_points.any() or w.zero_points.any()), bool(w.zero_points.any())]
+def over_channels(out: Outgoing, op: contraction.BiasedContractionOp, bias: str) -> str:
+    """Returns a bias in a shape that broadcasts to the result."""
+    if not isinstance(op, contraction.WindowedContractionOp):
+        return bias
+    return out.node("Reshape", [bias, out.constant(np.array([1, -1] + [1] * (len(shape_of(op.result)) - 2), np.int64))])
+
+
+def _has_operator(out: Outgoing, x: SSAValue, w: SSAValue) -> bool:
+    """Returns True if MatMulInteger and ConvInteger support these factors: 8 bits, a single zero point of weights."""
+    elements = [uniform(out, element_of(value)) for value in (x, w)]
+    points = elements[1].zero_points
+    return all(container(each).width.data == 8 for each in elements) and bool((points == points.flat[0]).all())
+
+
+def _zero_points(out: Outgoing, x: SSAValue, w: SSAValue) -> list[str]:
+    """Returns the inputs for the zero points. A zero point of 0 is omitted, unless another one follows."""
+    elements = [uniform(out, element_of(value)) for value in (x, w)]
+    is_given = [any(each.zero_points.any() for each in elements), elements[1].zero_points.any()]
     return [
         out.constant(each.zero_points.flat[0], container(each)) if given else ""
-        for each, given in zip((x, w), is_given, strict=True)
+        for each, given in zip(elements, is_given, strict=True)
     ]
 
 
-def _summed(out: Outgoing, x: SSAValue, w: SSAValue, terms: int) -> int:
+def _largest_sum(out: Outgoing, x: SSAValue, w: SSAValue, terms: int) -> int:
+    """Returns a bound of sums of `terms` products."""
     bound = magnitude_of(uniform(out, element_of(x))) * magnitude_of(uniform(out, element_of(w)))
     return bound * (terms if terms >= 0 else OPEN_SIZE)
 
 
-def _with_bias(out: Outgoing, op: contraction.BiasedContractionOp, total: Exact, spatial: int) -> Exact:
-    if op.bias is None:
+def _with_bias(out: Outgoing, op: contraction.ContractionOp, total: Exact) -> Exact:
+    if not isinstance(op, contraction.BiasedContractionOp) or op.bias is None:
         return total
-    name = out.name(op.bias)
-    if spatial:
-        name = out.node("Reshape", [name, out.constant(np.array([1, -1] + [1] * spatial, np.int64))])
-    bias = Exact(name, i32, 1 << 29)
-    return together(out, "Add", total, bias, total.bound + bias.bound)
+    bias = Exact(over_channels(out, op, out.name(op.bias)), i32, 1 << 29)
+    return joined(out, "Add", [total, bias], total.bound + bias.bound)
 
 
-def _product(out: Outgoing, lhs: SSAValue, rhs: SSAValue, is_transposed: bool) -> Exact:
-    x, w = (uniform(out, element_of(value)) for value in (lhs, rhs))
-    rank, terms = len(shape_of(rhs)), shape_of(lhs)[-1]
-    bound = _summed(out, lhs, rhs, terms)
-    if _has_operator(x, w, by_channel=False):
-        right = out.transposed(out.name(rhs), rank) if is_transposed else out.name(rhs)
-        points = _zero_points(out, x, w)
-        # i32 wraps; if the bound looks too large, the accumulator was proved to fit by other means.
-        return Exact(out.node("MatMulInteger", [out.name(lhs), right, *points]), i32, bound)
-    left, right = (widened(out, centred(out, value), bound) for value in (lhs, rhs))
-    wide = i64 if i64 in (left.element, right.element) else i32
-    names = [each.name if each.element == wide else out.cast(each.name, wide) for each in (left, right)]
-    if is_transposed:
-        names[1] = out.transposed(names[1], rank)
-    return Exact(out.node("MatMul", names), wide, bound)
-
-
-def _factor_scales(op: Any, x: SSAValue, w: SSAValue) -> Array:
-    """`f32(s_x * s_w)`, a vector for the last axis of the result where the right factor has one for each column."""
-    left, right = element_of(x), element_of(w)
-    assert isinstance(left, UniformQuantizedType)
-    assert isinstance(right, UniformQuantizedType)
+def _factor_scales(out: Outgoing, x: SSAValue, w: SSAValue) -> Array:
+    """Returns `f32(s_x * s_w)`: one, or one for each output channel."""
+    left, right = (uniform(out, element_of(value)) for value in (x, w))
     return accumulator_scale(left.scales, right.scales)
 
 
-def _matrices(out: Outgoing, op: contraction.MatMulOp | contraction.FullyConnectedOp) -> bool:
-    left, right = op.operands[:2]
-    if has_blocks(left) or has_blocks(right):
-        return False
-    if isinstance(op, contraction.MatMulOp):
-        total = _product(out, left, right, op.is_rhs_transposed)
+def _matrices(out: Outgoing, op: contraction.MatMulOp | contraction.FullyConnectedOp) -> Scaled:
+    lhs, rhs = op.operands[:2]
+    is_transposed = isinstance(op, contraction.FullyConnectedOp) or op.is_rhs_transposed
+    rank, bound = len(shape_of(rhs)), _largest_sum(out, lhs, rhs, shape_of(lhs)[-1])
+    if _has_operator(out, lhs, rhs):
+        right = out.transposed(out.name(rhs), rank) if is_transposed else out.name(rhs)
+        # i32 wraps; if the bound is larger, the accumulator was proved to fit by other means.
+        total = Exact(out.node("MatMulInteger", [out.name(lhs), right, *_zero_points(out, lhs, rhs)]), i32, bound)
     else:
-        total = _with_bias(out, op, _product(out, left, right, True), 0)
-    rescaled(out, op, total, _factor_scales(op, left, right))
-    return True
+        factors = [widened(out, centred(out, value), bound) for value in (lhs, rhs)]
+        if is_transposed:
+            factors[1] = replace(factors[1], name=out.transposed(factors[1].name, rank))
+        total = joined(out, "MatMul", factors, bound)
+    return Scaled(_with_bias(out, op, total), _factor_scales(out, lhs, rhs))
 
 
-def _conv(out: Outgoing, op: contraction.ConvOp) -> bool:
-    if has_blocks(op.weight):
-        return False
-    x, w = (uniform(out, element_of(value)) for value in (op.data, op.weight))
-    bound = _summed(out, op.data, op.weight, product_of(shape_of(op.weight)[1:], OPEN_SIZE))
-    attributes: dict[str, Any] = attributes_of(op, WINDOWS)
-    spatial = len(shape_of(op.data)) - 2
-    if _has_operator(x, w, by_channel=False):
-        points = _zero_points(out, x, w)
-        total = Exact(
-            out.node("ConvInteger", [out.name(op.data), out.name(op.weight), *points], **attributes), i32, bound
-        )
+def _windows(out: Outgoing, op: contraction.ConvOp | contraction.ConvTransposeOp) -> Scaled | None:
+    sizes, scales = shape_of(op.weight), _factor_scales(out, op.data, op.weight)
+    if isinstance(op, contraction.ConvTransposeOp):
+        terms = product_of((sizes[0] // op.group_count, *sizes[2:]), OPEN_SIZE)
+        scales = op.of_channels(scales)
+        scales = scales if scales.size > 1 else scales.reshape(())
     else:
-        terms = product_of(shape_of(op.weight)[1:], OPEN_SIZE)
-        total = wide_convolution(out, op.data, op.weight, bound, terms, attributes)
-    scales = _factor_scales(op, op.data, op.weight)
-    if scales.ndim:
-        scales = scales.reshape(-1, *(1,) * spatial)
-    rescaled(out, op, _with_bias(out, op, total, spatial), scales)
-    return True
+        terms = product_of(sizes[1:], OPEN_SIZE)
+    bound = _largest_sum(out, op.data, op.weight, terms)
+    if isinstance(op, contraction.ConvOp) and _has_operator(out, op.data, op.weight):
+        inputs = [out.name(op.data), out.name(op.weight), *_zero_points(out, op.data, op.weight)]
+        total = Exact(out.node("ConvInteger", inputs, **attributes_of(op, WINDOWS)), i32, bound)
+    elif isinstance(op, contraction.ConvTransposeOp) and (
+        bound >= EXACT_F32 and terms > MOST_TRANSPOSED_TERMS and not out.settings.exact
+    ):
+        return None  # its sums aren't exact in f32: it is exported between casts and may differ near a tie
+    else:
+        total = sums_of_windows(out, op, op.weight, bound, terms)
+    return Scaled(_with_bias(out, op, total), over_result(op, scales))
 
 
-def _conv_transpose(out: Outgoing, op: contraction.ConvTransposeOp) -> bool:
-    if has_blocks(op.weight):
-        return False
-    terms = product_of((shape_of(op.weight)[0] // op.group_count, *shape_of(op.weight)[2:]), OPEN_SIZE)
-    bound = _summed(out, op.data, op.weight, terms)
-    if bound >= EXACT_F32 and terms > MOST_TRANSPOSED_TERMS and not out.settings.exact:
-        return False  # its sums aren't exact in f32: it is exported between casts and may differ near a tie
-    attributes = attributes_of(op, f"{WINDOWS} output_padding")
-    total = wide_convolution(out, op.data, op.weight, bound, terms, attributes, is_transposed=True)
-    spatial = len(shape_of(op.data)) - 2
-    scales = op.of_channels(_factor_scales(op, op.data, op.weight))
-    scales = scales.reshape(-1, *(1,) * spatial) if scales.size > 1 else scales.reshape(())
-    rescaled(out, op, _with_bias(out, op, total, spatial), scales)
-    return True
-
-
-def _einsum(out: Outgoing, op: EinsumOp) -> bool:
+def _einsum(out: Outgoing, op: EinsumOp) -> Scaled:
     factors = [centred(out, value) for value in op.inputs]
     terms = math.prod(product_of(shape_of(value), OPEN_SIZE) for value in op.inputs)
     bound = math.prod(factor.bound for factor in factors) * terms
-    wide = i64 if bound >= 1 << 31 or i64 in (factor.element for factor in factors) else i32
-    names = [factor.name if factor.element == wide else out.cast(factor.name, wide) for factor in factors]
-    total = Exact(out.node("Einsum", names, equation=op.equation.data), wide, bound)
+    total = joined(out, "Einsum", factors, bound, equation=op.equation.data)
     scales = [uniform(out, element_of(value)).scales for value in op.inputs]
-    rescaled(out, op, total, accumulator_scale(*scales) if len(scales) > 1 else np.float32(scales[0]))
-    return True
+    return Scaled(total, accumulator_scale(*scales) if len(scales) > 1 else np.float32(scales[0]))
 
 
-# One scale
+# Element-wise operations
 
 
-def _unary(function: Callable[[Outgoing, Exact], str]) -> Integer:
-    def write(out: Outgoing, op: elementwise.UnaryOp) -> bool:
-        if has_blocks(op.input):
-            return False
+def _unary(function: Callable[[Outgoing, Exact], str]) -> Sums:
+    """Returns the form of a function of one operand that keeps the scale and the bound."""
+
+    def sums(out: Outgoing, op: elementwise.UnaryOp) -> Scaled:
         value = centred(out, op.input)
-        scales, _ = spread_over(out, op.input)
-        rescaled(out, op, Exact(function(out, value), value.element, value.bound), scales)
-        return True
+        return Scaled(replace(value, name=function(out, value)), spread_over(out, op.input)[0])
+
+    return sums
+
+
+def _binary(operator: str, grows: bool) -> Sums:
+    """Returns the form of an operator on two operands, which are brought to one scale; `grows` means that it adds."""
+
+    def sums(out: Outgoing, op: elementwise.BinaryOp) -> Scaled | None:
+        a, b = (spread_over(out, value)[0] for value in op.operands)
+        mode, ties = requantization_of(op)
+        if np.all(a == b):
+            left, right, scale = centred(out, op.lhs), centred(out, op.rhs), np.maximum(a, b)
+        elif mode is Mode.F32:
+            return None
+        else:
+            scale = common_scale(op, a, b)
+            left, right = (
+                _brought(out, value, each, scale, mode, ties) for value, each in zip(op.operands, (a, b), strict=True)
+            )
+        bound = left.bound + right.bound if grows else max(left.bound, right.bound)
+        return Scaled(joined(out, operator, [left, right], bound), scale)
+
+    return sums
+
+
+def _brought(out: Outgoing, value: SSAValue, own: Array, scale: Array, mode: Mode, ties: Ties) -> Exact:
+    """Returns the integers of an operand in steps of `scale`, which both operands share."""
+    operand = centred(out, value)
+    places = 0 if mode is Mode.SHIFT else headroom(value)
+    if places:
+        wide = held_as(out, operand, i64)
+        operand = Exact(out.node("Mul", [wide.name, constant(out, 1 << places, wide)]), i64, operand.bound << places)
+    return by_integers(out, operand, np.ldexp(own, -places), scale, mode, ties)
+
+
+def _mul(out: Outgoing, op: elementwise.MulOp) -> Scaled | None:
+    scales = [spread_over(out, value)[0] for value in op.operands]
+    factors = [centred(out, value) for value in op.operands]
+    bound = math.prod(each.bound for each in factors)
+    return None if bound >= 1 << 62 else Scaled(joined(out, "Mul", factors, bound), accumulator_scale(*scales))
+
+
+# Sums and means
+
+
+def _along(out: Outgoing, data: SSAValue, gone: Sequence[int], *, keeps: bool, is_mean: bool) -> Scaled | None:
+    """Returns sums along the axes `gone`, whose parameters must be equal along them."""
+    sizes = [shape_of(data)[axis] for axis in gone]
+    scale = same_along(spread_over(out, data)[0], gone)
+    if scale is None or (is_mean and (DYNAMIC_INDEX in sizes or 0 in sizes)):
+        return None
+    value = centred(out, data)
+    if gone:
+        axes = out.constant(np.array(gone, np.int64))
+        value = exact_sum(out, value, axes, product_of(sizes, OPEN_SIZE), int(keeps))
+    scale = scale if keeps or not scale.ndim else scale.squeeze(tuple(gone))
+    return Scaled(value, scale, math.prod(sizes) if is_mean else 1)
+
+
+def _reduce(is_mean: bool) -> Sums:
+    def sums(out: Outgoing, op: reduction.ReduceOp) -> Scaled | None:
+        if op.axes_value is not None:
+            return None
+        gone = op.reduced_axes(len(shape_of(op.input)))
+        return _along(out, op.input, gone, keeps=op.keeps_axes, is_mean=is_mean)
+
+    return sums
+
+
+def _global_average_pool(out: Outgoing, op: pooling.GlobalAveragePoolOp) -> Scaled | None:
+    return _along(out, op.data, range(2, len(shape_of(op.data))), keeps=True, is_mean=True)
+
+
+def _average_pool(out: Outgoing, op: pooling.AveragePoolOp) -> Scaled | None:
+    """Sums the windows as convolutions of each channel with a kernel of ones, exact in f32 below 2^24."""
+    shape, windows = shape_of(op.data), op.windows
+    scale = same_along(spread_over(out, op.data)[0], range(2, len(shape)))
+    bound = magnitude_of(uniform(out, element_of(op.data))) * math.prod(windows.kernel)
+    if scale is None or DYNAMIC_INDEX in shape[1:] or bound >= EXACT_F32:
+        return None
+    sizes, counts = shape[2:], op.counts(shape[2:])
+    covered = covered_elements(windows, counts, sizes, bool(op.count_include_pad.value.data))
+    if not covered.all():
+        return None
+    # After padding that no window needs, more windows might fit than the operation has.
+    ends = [
+        max((count - 1) * windows.strides[axis] + windows.extent(axis) - sizes[axis] - windows.pads[axis], 0)
+        for axis, count in enumerate(counts)
+    ]
+    value = out.cast(centred(out, op.data).name, f32)
+    kernel = out.constant(np.ones((shape[1], 1, *windows.kernel)), f32)
+    slides = attributes_of(op, "strides dilations")
+    sums = out.node("Conv", [value, kernel], group=shape[1], pads=[*windows.pads[: len(sizes)], *ends], **slides)
+    count: Array = covered if covered.min() != covered.max() else np.asarray(covered.flat[0])
+    return Scaled(Exact(out.cast(sums, i32), i32, bound), scale, count)
+
+
+_SUMS: dict[type[Operation], Sums] = {
+    contraction.MatMulOp: _matrices,
+    contraction.FullyConnectedOp: _matrices,
+    contraction.ConvOp: _windows,
+    contraction.ConvTransposeOp: _windows,
+    EinsumOp: _einsum,
+    activations.ReluOp: _unary(lambda out, value: out.node("Max", [value.name, constant(out, 0, value)])),
+    elementwise.AbsOp: _unary(lambda out, value: out.node("Abs", [value.name])),
+    elementwise.NegOp: _unary(lambda out, value: out.node("Neg", [value.name])),
+    elementwise.AddOp: _binary("Add", grows=True),
+    elementwise.SubOp: _binary("Sub", grows=True),
+    elementwise.MinOp: _binary("Min", grows=False),
+    elementwise.MaxOp: _binary("Max", grows=False),
+    elementwise.MulOp: _mul,
+    reduction.ReduceSumOp: _reduce(is_mean=False),
+    reduction.ReduceMeanOp: _reduce(is_mean=True),
+    pooling.GlobalAveragePoolOp: _global_average_pool,
+    pooling.AveragePoolOp: _average_pool,
+}
+"""Operations that requantize exact integers."""
+
+
+def _requantized(sums: Sums) -> Integer:
+    def write(out: Outgoing, op: NnOp) -> bool:
+        found = None if any(map(has_blocks, op.operands)) else sums(out, op)
+        if found is not None:
+            rescaled(out, op, *found)
+        return found is not None
 
     return write
+
+
+# Operations that do more than requantize
 
 
 def _clip(out: Outgoing, op: elementwise.ClipOp) -> bool:
     if has_blocks(op.input) or has_blocks(op.result):
         return False
     element = uniform(out, element_of(op.result))
-    value = centred(out, op.input)
-    scales, _ = spread_over(out, op.input)
-    name = rescaled(out, op, value, scales, output=out.fresh("rescaled"))
+    value, scale = centred(out, op.input), spread_over(out, op.input)[0]
     wide = i32 if element.bits < 32 else i64
-    name = out.cast(name, wide)
-    rank = len(shape_of(op.result))
+    name = out.cast(rescaled(out, op, value, scale, output=out.fresh("rescaled")), wide)
     for bound, operator in ((op.minimum, "Max"), (op.maximum, "Min")):
         if bound is not None:
-            sizes = [1] * rank
+            sizes = [1] * len(shape_of(op.result))
             if element.granularity is Granularity.AXIS:
                 sizes[element.axis] = element.scales.size
             limit = quantize(np.full(sizes, bound.value.data, np.float32), element)
@@ -332,56 +444,9 @@ def _clip(out: Outgoing, op: elementwise.ClipOp) -> bool:
     return True
 
 
-def _binary(operator: str, grows: bool) -> Integer:
-    def write(out: Outgoing, op: elementwise.BinaryOp) -> bool:
-        if any(map(has_blocks, op.operands)):
-            return False
-        a, b = (spread_over(out, value)[0] for value in op.operands)
-        mode, ties = requantization_of(op)
-        if np.all(a == b):
-            left, right, scale = centred(out, op.lhs), centred(out, op.rhs), np.maximum(a, b)
-        elif mode is Mode.F32:
-            return False
-        else:
-            scale = common_scale(op, a, b)
-            left, right = (
-                _brought(out, value, each, scale, mode, ties) for value, each in zip(op.operands, (a, b), strict=True)
-            )
-        bound = left.bound + right.bound if grows else max(left.bound, right.bound)
-        rescaled(out, op, together(out, operator, left, right, bound), scale)
-        return True
-
-    return write
-
-
-def _brought(out: Outgoing, value: SSAValue, own: Array, scale: Array, mode: Mode, ties: Ties) -> Exact:
-    """The integers of an operand in steps of the scale that both have."""
-    operand = centred(out, value)
-    places = 0 if mode is Mode.SHIFT else headroom(value)
-    if places:
-        wide = Exact(operand.name if operand.element == i64 else out.cast(operand.name, i64), i64, operand.bound)
-        operand = Exact(out.node("Mul", [wide.name, constant(out, 1 << places, wide)]), i64, operand.bound << places)
-    return by_integers(out, operand, np.ldexp(own, -places), scale, mode, ties)
-
-
-def _mul(out: Outgoing, op: elementwise.MulOp) -> bool:
-    if any(map(has_blocks, op.operands)):
-        return False
-    scales = [spread_over(out, value)[0] for value in op.operands]
-    left, right = centred(out, op.lhs), centred(out, op.rhs)
-    if left.bound * right.bound >= 1 << 62:
-        return False
-    rescaled(out, op, together(out, "Mul", left, right, left.bound * right.bound), accumulator_scale(*scales))
-    return True
-
-
-# Slices by index
-
-
 @dataclass
 class _OfSlices(Outgoing):
-    """Constants of a tensor along whose axis slices are taken: of parameters that each slice has, those of the slices
-    taken."""
+    """The export of a Gather whose slices have different parameters: constants hold those of the gathered slices."""
 
     taking: GatherOp | None = None
 
@@ -403,113 +468,29 @@ def _gather(out: Outgoing, op: GatherOp) -> bool:
     return True
 
 
-# Sums and means
-
-
-def _reduced(scale: Array, gone: tuple[int, ...], rank: int, keeps: bool) -> Array | None:
-    """The scales of sums along axes, `None` where they differ along one of them."""
-    if not scale.ndim:
-        return scale
-    for axis in gone:
-        first = scale.take([0], axis=axis)
-        if not (scale == first).all():
-            return None
-        scale = first
-    return scale if keeps else scale.squeeze(gone)
-
-
-def _reduce(is_mean: bool) -> Integer:
-    def write(out: Outgoing, op: reduction.ReduceOp) -> bool:
-        if op.axes_value is not None or has_blocks(op.input):
-            return False
-        shape = shape_of(op.input)
-        gone = op.reduced_axes(len(shape))
-        scale = _reduced(spread_over(out, op.input)[0], gone, len(shape), op.keeps_axes)
-        sizes = [shape[axis] for axis in gone]
-        if scale is None or (is_mean and (DYNAMIC_INDEX in sizes or 0 in sizes)):
-            return False
-        value = centred(out, op.input)
-        if gone:
-            axes = out.constant(np.array(gone, np.int64))
-            value = exact_sum(out, op, value, axes, product_of(sizes, OPEN_SIZE), int(op.keeps_axes))
-        rescaled(out, op, value, scale, math.prod(sizes) if is_mean else 1)
-        return True
-
-    return write
-
-
-def _channel_scale(out: Outgoing, value: SSAValue) -> Array | None:
-    """The scales of a value that has one for all spatial axes."""
-    rank = len(shape_of(value))
-    return _reduced(spread_over(out, value)[0], tuple(range(2, rank)), rank, keeps=True)
-
-
-def _global_average_pool(out: Outgoing, op: pooling.GlobalAveragePoolOp) -> bool:
-    sizes = shape_of(op.data)[2:]
-    scale = None if has_blocks(op.data) else _channel_scale(out, op.data)
-    if scale is None or DYNAMIC_INDEX in sizes or 0 in sizes:
-        return False
-    axes = out.constant(np.arange(2, len(shape_of(op.data)), dtype=np.int64))
-    total = exact_sum(out, op, centred(out, op.data), axes, math.prod(sizes), 1)
-    rescaled(out, op, total, scale, math.prod(sizes))
-    return True
-
-
-def _average_pool(out: Outgoing, op: pooling.AveragePoolOp) -> bool:
-    """The sums of windows are convolutions of each channel with a kernel of ones, exact in f32 below 2^24."""
-    shape, windows = shape_of(op.data), op.windows
-    scale = None if has_blocks(op.data) else _channel_scale(out, op.data)
-    bound = magnitude_of(uniform(out, element_of(op.data))) * math.prod(windows.kernel)
-    if scale is None or DYNAMIC_INDEX in shape[1:] or bound >= EXACT_F32:
-        return False
-    sizes, counts = shape[2:], op.counts(shape[2:])
-    covered = covered_elements(windows, counts, sizes, bool(op.count_include_pad.value.data))
-    if not covered.all():
-        return False
-    spatial = len(sizes)
-    ends = [
-        max((count - 1) * windows.strides[axis] + windows.extent(axis) - sizes[axis] - windows.pads[axis], 0)
-        for axis, count in enumerate(counts)
-    ]
-    value = out.cast(centred(out, op.data).name, f32)
-    kernel = out.constant(np.ones((shape[1], 1, *windows.kernel)), f32)
-    slides = attributes_of(op, "strides dilations")
-    sums = out.node("Conv", [value, kernel], group=shape[1], pads=[*windows.pads[:spatial], *ends], **slides)
-    total = Exact(sums, i32, bound)
-    # Further windows than there are would fit after padding that no window needs.
-    count: Array = covered if covered.min() != covered.max() else np.asarray(covered.flat[0])
-    rescaled(out, op, Exact(out.cast(total.name, i32), i32, bound), scale, count)
-    return True
-
-
-# Comparisons, and the places of extremes
-
-
-def _exact_reals(out: Outgoing, value: SSAValue) -> str | None:
-    """The real values in f64, which holds the product of an f32 scale and 29 bits."""
-    element = uniform(out, element_of(value))
-    if magnitude_of(element) >= 1 << 29 or element.expressed_type == f64:
-        return None
-    scales, _ = spread_over(out, value)
-    return out.node("Mul", [out.cast(centred(out, value).name, f64), out.constant(scales.astype(np.float64), f64)])
-
-
 def _compare(operator: str) -> Integer:
+    """Returns the form of a comparison of real values in f64, which holds the product of an f32 scale and 29 bits."""
+
     def write(out: Outgoing, op: elementwise.ComparisonOp) -> bool:
-        if any(magnitude_of(uniform(out, element_of(value))) >= 1 << 29 for value in op.operands):
+        elements = [uniform(out, element_of(value)) for value in op.operands]
+        if any(magnitude_of(each) >= 1 << 29 or each.expressed_type == f64 for each in elements):
             return False
-        reals = [_exact_reals(out, value) for value in op.operands]
-        out.node(operator, [each or "" for each in reals], out.output)
+        reals: list[str] = []
+        for value in op.operands:
+            scale = spread_over(out, value)[0].astype(np.float64)
+            reals.append(out.node("Mul", [out.cast(centred(out, value).name, f64), out.constant(scale, f64)]))
+        out.node(operator, reals, out.output)
         return True
 
     return write
 
 
 def _arg_extreme(operator: str) -> Integer:
+    """Returns the form of ArgMax or ArgMin on integers of one scale, as f32 that holds them."""
+
     def write(out: Outgoing, op: reduction.ArgExtremeOp) -> bool:
-        """Of one scale, the integers say it; f32 holds those below 2^24."""
-        element = uniform(out, element_of(op.input))
-        if element.granularity is not Granularity.TENSOR or magnitude_of(element) >= EXACT_F32:
+        element = per_tensor(op.input)
+        if element is None or magnitude_of(element) >= EXACT_F32:
             return False
         value = out.cast(centred(out, op.input).name, f32)
         out.node(operator, [value], out.output, **attributes_of(op, "axis keepdims=keep_dims select_last_index"))
@@ -527,7 +508,7 @@ def is_function(op: Operation) -> bool:
 
 
 def _tabulated(op: Operation, stored: Array, otherwise: Array) -> Array | None:
-    """The function at `stored`; `otherwise` where it has no number to quantize, which no run may come to."""
+    """Returns the function at `stored`, with `otherwise` where it is undefined, which no run reaches."""
     try:
         found = evaluate(op, [stored])
     except InterpretationError:
@@ -542,13 +523,8 @@ def write_table(out: Outgoing, op: Operation) -> bool:
     """Exports a function of one value of a few bits as a lookup table. Returns False if that is impossible."""
     if not is_function(op):
         return False
-    source, target = (element_of(value) for value in (op.operands[0], op.results[0]))
-    for element in (source, target):
-        if not isinstance(element, UniformQuantizedType) or element.granularity is not Granularity.TENSOR:
-            return False
-    assert isinstance(source, UniformQuantizedType)
-    assert isinstance(target, UniformQuantizedType)
-    if source.bits > TABLE_BITS:
+    source, target = per_tensor(op.operands[0]), per_tensor(op.results[0])
+    if source is None or target is None or source.bits > TABLE_BITS:
         return False
     stored = np.arange(source.storage_min, source.storage_max + 1)
     table = _tabulated(op, stored, target.zero_points)
@@ -562,25 +538,9 @@ def write_table(out: Outgoing, op: Operation) -> bool:
 
 
 INTEGER: dict[type[Operation], Integer] = {
-    contraction.MatMulOp: _matrices,
-    contraction.FullyConnectedOp: _matrices,
-    contraction.ConvOp: _conv,
-    contraction.ConvTransposeOp: _conv_transpose,
-    EinsumOp: _einsum,
-    activations.ReluOp: _unary(lambda out, value: out.node("Max", [value.name, constant(out, 0, value)])),
-    elementwise.AbsOp: _unary(lambda out, value: out.node("Abs", [value.name])),
-    elementwise.NegOp: _unary(lambda out, value: out.node("Neg", [value.name])),
+    **{operation: _requantized(sums) for operation, sums in _SUMS.items()},
     elementwise.ClipOp: _clip,
-    elementwise.AddOp: _binary("Add", grows=True),
-    elementwise.SubOp: _binary("Sub", grows=True),
-    elementwise.MinOp: _binary("Min", grows=False),
-    elementwise.MaxOp: _binary("Max", grows=False),
-    elementwise.MulOp: _mul,
     GatherOp: _gather,
-    reduction.ReduceSumOp: _reduce(is_mean=False),
-    reduction.ReduceMeanOp: _reduce(is_mean=True),
-    pooling.GlobalAveragePoolOp: _global_average_pool,
-    pooling.AveragePoolOp: _average_pool,
     elementwise.EqualOp: _compare("Equal"),
     elementwise.GreaterOp: _compare("Greater"),
     elementwise.GreaterOrEqualOp: _compare("GreaterOrEqual"),
@@ -594,10 +554,8 @@ INTEGER: dict[type[Operation], Integer] = {
 
 def write_integer(out: Outgoing, op: NnOp) -> bool:
     """Exports an operation in integer arithmetic. Returns False if it has none."""
-    write = INTEGER.get(type(op))
     stored = [element_of(value) for value in op.operands if kind_of(element_of(value)) is Kind.QUANTIZED]
     if not all(isinstance(each, UniformQuantizedType) for each in stored):
         return False
-    if write is not None and write(out, op):
-        return True
-    return write_table(out, op)
+    write = INTEGER.get(type(op))
+    return (write is not None and write(out, op)) or write_table(out, op)

@@ -1,12 +1,11 @@
-"""A float operator between DequantizeLinear and QuantizeLinear, and whether that gives the integers of the module."""
+"""Float operators between DequantizeLinear and QuantizeLinear, and when they give the integers of the module."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
@@ -33,54 +32,52 @@ from qmlir.onnx.export.forms.casts import (
     has_cast,
     is_narrower,
     kept_apart,
+    per_tensor,
     quantize,
     uniform,
 )
-from qmlir.onnx.export.forms.data_movement import whole_storage
+from qmlir.onnx.export.forms.data_movement import whole_storage, write_inside
 from qmlir.onnx.export.forms.integer import is_function
 from qmlir.onnx.export.forms.qlinear import agrees_with_qlinear, has_qlinear_types, is_whole, saturated_storage
 
-# What ONNX Runtime makes of an operator between DequantizeLinear and QuantizeLinear, unless its optimizations are
-# off.
+# Operators that ONNX Runtime fuses, unless its optimizations are off.
 #
-# Where values have 8 bits, all of their storage and one scale, it puts operators on integers in the place of the
-# casts (core/optimizer/qdq_transformer/selectors_actions/qdq_selectors.cc). Some of these compute our integers.
-# Others have an arithmetic of their own: QLinearAdd and QLinearMul add the zero point before they round
-# (core/mlas/lib/qladd.cpp, qlmul.cpp), QLinearSoftmax sums up integers of a table
-# (contrib_ops/cpu/quantization/qlinear_softmax.cc).
+# Between casts of values with 8 bits, whole storage and one scale, it replaces operators by operators on integers
+# (core/optimizer/qdq_transformer/selectors_actions/qdq_selectors.cc). Some of these compute our integers. Others don't:
+# QLinearAdd and QLinearMul add the zero point before rounding (core/mlas/lib/qladd.cpp, qlmul.cpp), QLinearSoftmax sums
+# integers of a table (contrib_ops/cpu/quantization/qlinear_softmax.cc).
 
 OWN_ARITHMETIC: tuple[type[Operation], ...] = (
     softmax.SoftmaxOp, activations.SigmoidOp, pooling.AveragePoolOp, elementwise.AddOp, elementwise.MulOp,
 )  # fmt: skip
-"""Operations whose fused operators compute in another way than floats between casts."""
+"""Operations whose fused operators compute other integers than floats between casts."""
 
 
 def is_fused_alike(op: NnOp) -> bool:
-    """Whether an operation between casts becomes an operator that computes the same integers."""
+    """Returns True if ONNX Runtime replaces an operation between casts by one that computes the same integers."""
     return requantization_of(op)[0] is Mode.F32 and has_qlinear_types(op)
 
 
 def is_fused_otherwise(op: NnOp) -> bool:
-    """Whether an operation between casts becomes an operator that may give other integers."""
+    """Returns True if ONNX Runtime may replace an operation between casts by one that computes other integers."""
     values = [value for value in (*op.operands, *op.results) if isinstance(element_of(value), UniformQuantizedType)]
     if not isinstance(op, OWN_ARITHMETIC) or not all(map(is_whole, values)):
         return False
     return not (isinstance(op, elementwise.AddOp | elementwise.MulOp) and agrees_with_qlinear(op))
 
 
-# A float operator between DequantizeLinear and QuantizeLinear, and whether that gives certain integers.
+# Operations for which floats between casts certainly give the same integers.
 #
-# Operands are real values that f32 rounds, so are sums of them; one requantization of an exact integer is rounded
-# once. At a tie, or near one, the two may differ by a step. Where few operands decide a result, all of them are
-# tried out.
+# f32 rounds real operands and their sums; the requantization of an exact integer rounds once. At a tie, or near one,
+# the two may differ by a step. If the operands have few bits, all of their values are tried.
 
 MOST_TRIED_BITS = 16
-"""So many bits of operands are tried out."""
+"""The largest total width of operands, in bits, for which all values are tried."""
 
 _FEW_BITS = 8
 
 FUNCTION_ERROR = 1e-6
-"""How far the f32 functions of a runtime may be from the true ones, of 1 or of the value where that is larger."""
+"""The largest error of a runtime's f32 functions, absolute below 1 and relative above."""
 
 ROUNDED_ONCE: tuple[type[Operation], ...] = (
     activations.ReluOp, activations.LeakyReluOp, activations.PReluOp, activations.ThresholdedReluOp,
@@ -90,68 +87,60 @@ ROUNDED_ONCE: tuple[type[Operation], ...] = (
     elementwise.GreaterOp, elementwise.GreaterOrEqualOp, elementwise.LessOp, elementwise.LessOrEqualOp,
     elementwise.ReciprocalOp,
 )  # fmt: skip
-"""Operations whose floats IEEE 754 fixes: every runtime has the same."""
+"""Operations whose float results IEEE 754 defines, so that they are equal in every runtime."""
 
 
 _PLAIN = elementwise_evaluators.EVALUATORS
 
 
 def write_between_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
-    """Dequantize the operands, compute in floats, quantize the results."""
-    names, elements = dict(out.names), dict(out.elements)
+    """Dequantizes the operands, computes in floats, and quantizes the results."""
     right = _transposed_before(out, op)
-    read = [value for place, value in enumerate(op.operands) if right is None or place != 1]
-    for value in dict.fromkeys(read):
-        element = element_of(value)
-        if isinstance(element, StoredType):
-            known = uniform(out, element)
-            names[value] = dequantize(out, out.name(value), value, known)
-            is_refused = value not in out.packed and is_hidden_factor(op, value)
-            if is_refused or (out.settings.exact is not False and _is_requantized_inside(op, value)):
-                names[value] = _hidden(out, names[value], shape_of(value))
-            elements[value] = known.expressed_type
-    outputs: list[str] = []
-    for place, (result, own) in enumerate(zip(op.results, out.outputs, strict=True)):
-        element = element_of(result)
-        if isinstance(element, StoredType):
-            elements[result] = uniform(out, element).expressed_type
-            own = f"{out.fresh('real')}_{place}"
-        outputs.append(own)
-    inner = replace(out, names=names, outputs=outputs, elements=elements, prefix=out.prefix or out.outputs[0])
-    if right is None:
-        exporter(inner, op)
-    else:
-        data, *bias = (names[value] for value in read)
-        product = inner.node("MatMul", [data, right], None if bias else outputs[0])
+    is_exact = out.settings.exact is not False
+
+    def before(value: SSAValue) -> str:
+        if right is not None and value is op.operands[1] and value is not op.operands[0]:
+            return right
+        name = dequantize(out, out.name(value), value, uniform(out, element_of(value)))
+        is_refused = value not in out.packed and is_hidden_factor(op, value)
+        if is_refused or (is_exact and _is_requantized_inside(op, value)):
+            name = _hidden(out, name, shape_of(value))
+        return name
+
+    def after(value: SSAValue, name: str, output: str) -> None:
+        element = uniform(out, element_of(value))
+        if is_exact and is_fused_otherwise(op):
+            name = kept_apart(out, name, value, element)
+        if is_narrower(element) and is_fused_alike(op):
+            # Limits in floats between the operator and its cast would prevent the fusion.
+            saturated_storage(out, quantize(out, name, value, whole_storage(element)), element)
+        else:
+            quantize(out, name, value, element, output)
+
+    def product(inner: Outgoing, op: NnOp) -> None:
+        data, _, *bias = inner.inputs
+        name = inner.node("MatMul", [data, right or ""], None if bias else inner.output)
         if bias:
-            inner.node("Add", [product, *bias], outputs[0])
-    for result, name, own in zip(op.results, outputs, out.outputs, strict=True):
-        element = element_of(result)
-        if isinstance(element, UniformQuantizedType):
-            if out.settings.exact is not False and is_fused_otherwise(op):
-                name = kept_apart(out, name, result, element)
-            if is_narrower(element) and is_fused_alike(op):
-                # Limits in floats would stand between the operator and its cast, and nothing would be fused.
-                saturated_storage(out, quantize(out, name, result, whole_storage(element)), element)
-            else:
-                quantize(out, name, result, element, own)
+            inner.node("Add", [name, *bias], inner.output)
+
+    def real(value: SSAValue) -> Attribute:
+        return uniform(out, element_of(value)).expressed_type
+
+    write_inside(out, op, exporter if right is None else product, "real", real, before, after)
 
 
 def _hidden(out: Outgoing, name: str, shape: Sequence[int]) -> str:
-    """The same value after a Reshape to its own shape, which ONNX Runtime does not look through.
-
-    An open size stays what it is by a 0; several do, too.
-    """
+    """Adds a Reshape to the value's own shape, which ONNX Runtime doesn't look through; 0 keeps a dynamic size."""
     sizes = [0 if size == DYNAMIC_INDEX else size for size in shape]
     return out.node("Reshape", [name, out.constant(np.array(sizes, np.int64))])
 
 
 def is_hidden_factor(op: Operation, value: SSAValue) -> bool:
-    """Whether a factor is of parameters that ONNX Runtime fuses into an operator which then refuses them.
+    """Returns True if ONNX Runtime fuses a factor into an operator that then rejects its parameters, so a run fails.
 
-    It takes a product after the DequantizeLinear of 8 bits for a QLinearConv or QLinearMatMul. Those know no blocks,
-    and a QLinearMatMul has scales of columns only for a matrix (`IsBQuantParamSupported` in
-    core/providers/cpu/quantization/matmul_integer_base.h): a run fails.
+    It replaces a product after the DequantizeLinear of 8 bits by a QLinearConv or QLinearMatMul. These don't support
+    blocks, and QLinearMatMul supports scales per column only for a matrix (`IsBQuantParamSupported` in
+    core/providers/cpu/quantization/matmul_integer_base.h).
     """
     element = element_of(value)
     if not isinstance(op, contraction.ContractionOp) or not isinstance(element, UniformQuantizedType):
@@ -162,19 +151,20 @@ def is_hidden_factor(op: Operation, value: SSAValue) -> bool:
 
 
 def _is_requantized_inside(op: Operation, value: SSAValue) -> bool:
-    """Return `True` for weights of which ONNX Runtime makes a MatMulNBits, which rounds the other factor to 8 bits.
+    """Returns True for weights that ONNX Runtime moves to a MatMulNBits, which rounds the other factor to 8 bits.
 
-    It takes a product of floats after the DequantizeLinear of a constant, unless it fuses all casts around it.
+    It does so for a product of floats after the DequantizeLinear of a constant, unless it fuses all casts around it.
     """
     is_product = isinstance(op, contraction.MatMulOp | contraction.FullyConnectedOp)
     return is_product and value is op.operands[1] and not is_fused_alike(op)
 
 
 def _transposed_before(out: Outgoing, op: Operation) -> str | None:
-    """The right factor, its stored integers transposed before the DequantizeLinear; `None` where it is as it is.
+    """Transposes a right factor before its DequantizeLinear and returns the name of the real factor, or `None`.
 
-    Behind it, ONNX Runtime puts casts of its own around the Transpose, fails on those of signed integers and fuses none
-    into a QLinearMatMul. What is packed or has blocks is transposed after it: no Transpose takes 4 bits everywhere.
+    Around a Transpose after the DequantizeLinear, ONNX Runtime adds casts, fails on those of signed integers and fuses
+    none into a QLinearMatMul. Packed and block-wise factors are transposed after it, because Transpose of 4 bits is not
+    supported everywhere.
     """
     is_transposed = isinstance(op, contraction.MatMulOp) and op.is_rhs_transposed
     if not is_transposed and not isinstance(op, contraction.FullyConnectedOp):
@@ -196,7 +186,7 @@ def _transposed_before(out: Outgoing, op: Operation) -> str | None:
 
 
 def can_be_between_casts(op: Operation) -> bool:
-    """Whether QuantizeLinear and DequantizeLinear have the types of the operation."""
+    """Returns True if QuantizeLinear and DequantizeLinear support the types of the operation."""
     results = [element_of(value) for value in op.results]
     if any(isinstance(each, StoredType) and container(each).width.data == WIDE_BITS for each in results):
         return False
@@ -208,37 +198,31 @@ def can_be_between_casts(op: Operation) -> bool:
 
 
 def is_certain(op: NnOp) -> bool:
-    """Whether floats between casts give the integers of the operation, whatever the operands are."""
+    """Returns True if floats between casts give the integers of the operation for all operands."""
     if requantization_of(op)[0] is not Mode.F32:
         return False
-    elements = [element_of(value) for value in (*op.operands, *op.results)]
-    known = [each for each in elements if isinstance(each, UniformQuantizedType)]
     if isinstance(op, contraction.ContractionOp):
         return _is_exact_contraction(op)
     if not isinstance(op, ROUNDED_ONCE):
         return _is_far_from_ties(op)
     if type(op) not in QUANTIZED:
-        return True  # that is its meaning
-    if any(each.granularity is not Granularity.TENSOR for each in known):
+        return True  # floats between casts define it
+    values = [value for value in (*op.operands, *op.results) if isinstance(element_of(value), UniformQuantizedType)]
+    if not all(map(per_tensor, values)):
         return False
-    operands = [value for value in dict.fromkeys(op.operands) if isinstance(element_of(value), UniformQuantizedType)]
-    if sum(_bits(value) for value in operands) > MOST_TRIED_BITS:
-        return False
-    return _agrees_everywhere(op)
+    operands = [element for value in dict.fromkeys(op.operands) if (element := per_tensor(value)) is not None]
+    return sum(each.bits for each in operands) <= MOST_TRIED_BITS and _agrees_everywhere(op)
 
 
 def _is_far_from_ties(op: NnOp) -> bool:
-    """Whether a function of few bits is nowhere near a tie: every runtime rounds it to the same integers."""
+    """Returns True if no value of a function of few bits is near a tie, so that every runtime rounds it alike."""
     if not is_function(op) or type(op) in QUANTIZED or type(op) not in _PLAIN:
         return False
-    source, result = (element_of(value) for value in (op.operands[0], op.results[0]))
-    for element, bits in ((source, _FEW_BITS), (result, MOST_TRIED_BITS)):
-        if not isinstance(element, UniformQuantizedType) or element.granularity is not Granularity.TENSOR:
-            return False
-        if element.bits > bits or element.expressed_type != f32:
-            return False
-    assert isinstance(source, UniformQuantizedType)
-    assert isinstance(result, UniformQuantizedType)
+    source, result = per_tensor(op.operands[0]), per_tensor(op.results[0])
+    if source is None or result is None or {source.expressed_type, result.expressed_type} != {f32}:
+        return False
+    if source.bits > _FEW_BITS or result.bits > MOST_TRIED_BITS:
+        return False
     stored = np.arange(source.storage_min, source.storage_max + 1) - source.zero_point
     try:
         (reals,) = _PLAIN[type(op)](op, stored.astype(np.float32) * np.float32(source.scale))
@@ -252,19 +236,13 @@ def _is_far_from_ties(op: NnOp) -> bool:
     return bool(((steps < low) | (steps > high) | (np.abs(steps - np.floor(steps) - 0.5) > error)).all())
 
 
-def _bits(value: SSAValue) -> int:
-    element = element_of(value)
-    assert isinstance(element, UniformQuantizedType)
-    return element.bits
-
-
 def _agrees_everywhere(op: NnOp) -> bool:
-    """Whether both ways give the same for all operands."""
+    """Returns True if integers and floats between casts agree for all values of the operands."""
     operands = list(dict.fromkeys(op.operands))
     values: dict[SSAValue, Array] = {}
     for place, value in enumerate(operands):
-        element = element_of(value)
-        assert isinstance(element, UniformQuantizedType)
+        element = per_tensor(value)
+        assert element is not None
         stored = np.arange(element.storage_min, element.storage_max + 1)
         values[value] = stored.reshape([-1 if axis == place else 1 for axis in range(len(operands))])
     arrays = [values[value] for value in op.operands]
@@ -278,18 +256,13 @@ def _agrees_everywhere(op: NnOp) -> bool:
 
 
 def _is_exact_contraction(op: contraction.ContractionOp) -> bool:
-    """Whether scales are powers of two and sums below 2^24: floats are exact up to the one rounding."""
-    values: Sequence[SSAValue] = [*op.operands, *op.results]
-    elements = [element_of(value) for value in values]
-    if not all(
-        isinstance(each, UniformQuantizedType) and are_powers_of_two(each.scales.astype(np.float32)).all()
-        for each in elements
-    ):
+    """Returns True if scales are powers of two and sums below 2^24: floats are exact until the one rounding."""
+    elements = [element_of(value) for value in (*op.operands, *op.results)]
+    known = [each for each in elements if isinstance(each, UniformQuantizedType)]
+    if len(known) < len(elements) or known[1].granularity is Granularity.BLOCK:
         return False
-    x, w = (element_of(value) for value in op.operands[:2])
-    assert isinstance(x, UniformQuantizedType)
-    assert isinstance(w, UniformQuantizedType)
-    if w.granularity is Granularity.BLOCK:
+    x, w = known[:2]
+    if not all(are_powers_of_two(each.scales.astype(np.float32)).all() for each in known):
         return False
     terms = shape_of(op.operands[0])[-1:] if isinstance(op, contraction.MatMulOp) else shape_of(op.operands[1])[1:]
     bound = magnitude_of(x) * magnitude_of(w) * product_of(terms, EXACT_F32)

@@ -1,15 +1,15 @@
-"""Quantized operations as QLinear operators, ONNX's and ONNX Runtime's, where those compute the same integers.
+"""Exports quantized operations as QLinear operators of ONNX and ONNX Runtime that compute the same integers.
 
-- QLinearConv, QLinearMatMul, QGemm: 8 bits, data and result of one signedness, one zero point of all weights.
+- QLinearConv, QLinearMatMul, QGemm: 8 bits, data and result of one signedness, a single zero point of the weights.
 - QLinearGlobalAveragePool: 8 bits of one signedness.
-- QLinearAdd, QLinearMul: where all pairs of operands agree, since these add the zero point before rounding.
-- QLinearSigmoid, QLinearLeakyRelu, QLinearSoftmax, QLinearAveragePool are not written: their floats, or the order of
-  their sums and roundings, are others. Functions of one value are tables, averages exact sums.
-- An operation of the mode `qlinear` means what one of these computes, so it is that operator in every form.
-- QLinearConcat and QLinearWhere are not needed: operands have one type, and integers are moved as they are.
+- QLinearAdd, QLinearMul: if all pairs of operands agree, because they add the zero point before rounding.
+- QLinearSigmoid, QLinearLeakyRelu, QLinearSoftmax and QLinearAveragePool compute other floats or round in another
+  order, so they are not used: functions of one value become tables, averages become exact sums.
+- An operation of the mode `qlinear` is defined by one of these operators, so it is that operator in every format.
+- QLinearConcat and QLinearWhere are not needed: operands have one type, and integers are moved unchanged.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,12 +28,12 @@ from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
-from qmlir.onnx.export.emission import MATRIX, MICROSOFT, WINDOWS, Outgoing, attributes_of, container, number
-from qmlir.onnx.export.forms.casts import is_narrower
+from qmlir.onnx.export.emission import MATRIX, MICROSOFT, WINDOWS, Outgoing, attributes_of, container
+from qmlir.onnx.export.forms.casts import is_narrower, per_tensor
 
 
 def _element(value: SSAValue) -> UniformQuantizedType | None:
-    """The type of a value that QLinear operators hold: 8 bits, f32."""
+    """Returns the type of a value that QLinear operators support (8 bits, f32), or `None`."""
     element = element_of(value)
     if not isinstance(element, UniformQuantizedType) or container(element).width.data != 8:
         return None
@@ -41,30 +41,32 @@ def _element(value: SSAValue) -> UniformQuantizedType | None:
 
 
 def _single(value: SSAValue) -> UniformQuantizedType | None:
-    element = _element(value)
-    return element if element is not None and element.granularity is Granularity.TENSOR else None
+    return _element(value) and per_tensor(value)
+
+
+def _alike(*values: SSAValue) -> list[UniformQuantizedType] | None:
+    """Returns the types of values that each have a single scale, and of all of one signedness; otherwise `None`."""
+    found = [element for value in values if (element := _single(value)) is not None]
+    return found if len(found) == len(values) and len({each.is_signed for each in found}) == 1 else None
 
 
 def _parameters(out: Outgoing, element: UniformQuantizedType) -> list[str]:
     return [out.constant(element.scales, f32), out.constant(element.zero_points, container(element))]
 
 
-def _factors(
-    op: NnOp, x: SSAValue, w: SSAValue
-) -> tuple[UniformQuantizedType, UniformQuantizedType, UniformQuantizedType] | None:
-    """The types of data, weights and result, where QLinear operators take them."""
-    data, weight, result = _single(x), _element(w), _single(op.results[0])
-    if data is None or weight is None or result is None:
+def _factors(op: NnOp, x: SSAValue, w: SSAValue) -> list[UniformQuantizedType] | None:
+    """Returns the types of data, weights and result if QLinear operators support them."""
+    ends, weight = _alike(x, op.results[0]), _element(w)
+    if ends is None or weight is None or weight.granularity is Granularity.BLOCK:
         return None
-    if weight.granularity is Granularity.BLOCK or data.is_signed != result.is_signed:
-        return None
+    data, result = ends
     if (weight.zero_points != weight.zero_points.flat[0]).any() or (data.is_signed and not weight.is_signed):
         return None
-    return data, weight, result
+    return [data, weight, result]
 
 
-def _types(op: Operation) -> Sequence[UniformQuantizedType] | None:
-    """The types of the factors and of the result of a product or a mean, where QLinear operators take them."""
+def _types(op: Operation) -> list[UniformQuantizedType] | None:
+    """Returns the types of the operands and the result of a product or a mean if QLinear operators support them."""
     match op:
         case contraction.FullyConnectedOp() if len(shape_of(op.data)) != MATRIX:
             return None
@@ -75,25 +77,24 @@ def _types(op: Operation) -> Sequence[UniformQuantizedType] | None:
             is_by_column = found is not None and found[1].granularity is Granularity.AXIS
             return None if is_by_column and len(shape_of(op.rhs)) != MATRIX else found
         case pooling.GlobalAveragePoolOp():
-            data, result = _single(op.data), _single(op.result)
-            return None if data is None or result is None or data.is_signed != result.is_signed else (data, result)
+            return _alike(op.data, op.result)
         case _:
             return None
 
 
 def has_qlinear_types(op: Operation) -> bool:
-    """Whether a QLinear operator takes the types of a product or a mean, and gives the same integers."""
+    """Returns True if a QLinear operator supports the types of a product or a mean and computes the same integers."""
     return _types(op) is not None
 
 
 def is_whole(value: SSAValue) -> bool:
-    """Whether a value has 8 bits, all of their storage, and one scale."""
+    """Returns True if a value has 8 bits, a single scale, and the whole storage range."""
     element = _single(value)
     return element is not None and not is_narrower(element)
 
 
 def saturated_storage(out: Outgoing, name: str, element: UniformQuantizedType) -> str:
-    """Integers that fill what holds them, inside a narrower storage range."""
+    """Clamps integers of the whole container to a narrower storage range."""
     limits = [out.constant(each, container(element)) for each in (element.storage_min, element.storage_max)]
     return out.node("Clip", [name, *limits], out.output)
 
@@ -127,7 +128,7 @@ def _product_or_mean(out: Outgoing, op: NnOp) -> bool:
 
 
 def _sums(a: Array, b: Array, scales: list[np.float32], points: list[int]) -> list[Array]:
-    """What QLinearAdd computes, with and without fused operations, the operands in either role."""
+    """Returns the sums of QLinearAdd, with and without fused multiply-adds, for both orders of the operands."""
     ratios = [np.float32(scale / scales[2]) for scale in scales[:2]]
     found: list[Array] = []
     for first, second in ((0, 1), (1, 0)):
@@ -147,7 +148,7 @@ def _sums(a: Array, b: Array, scales: list[np.float32], points: list[int]) -> li
 
 
 def _products(a: Array, b: Array, scales: list[np.float32], points: list[int]) -> list[Array]:
-    """What QLinearMul computes, with and without fused operations."""
+    """Returns the products of QLinearMul, with and without fused multiply-adds."""
     left, right = (each.astype(np.float32) - np.float32(z) for each, z in zip((a, b), points, strict=False))
     ratio = np.float32(np.float32(scales[0] * scales[1]) / scales[2])
     exact = left.astype(np.float64) * right
@@ -165,29 +166,10 @@ _FORMULAS: dict[type[Operation], Formulas] = {elementwise.AddOp: _sums, elementw
 
 
 def agrees_with_qlinear(op: elementwise.BinaryOp) -> bool:
-    """Whether QLinearAdd or QLinearMul give the same for all pairs of operands: they add the zero point, then round."""
-    elements = [each for value in (op.lhs, op.rhs, op.result) if (each := _single(value)) is not None]
-    return len(elements) == 3 and _agrees(op, elements, _FORMULAS[type(op)])
-
-
-def _pairwise(op_type: str) -> Any:
-    """The exporter to an operator that adds the zero point before rounding: where all pairs of operands agree."""
-
-    def write(out: Outgoing, op: elementwise.BinaryOp) -> bool:
-        found = [_single(value) for value in (op.lhs, op.rhs, op.result)]
-        elements = [each for each in found if each is not None]
-        if len(elements) != 3 or is_narrower(elements[2]) or len({each.is_signed for each in elements}) != 1:
-            return False
-        if op.lhs is op.rhs or not agrees_with_qlinear(op):
-            return False
-        inputs = [out.name(op.lhs), *_parameters(out, elements[0]), out.name(op.rhs), *_parameters(out, elements[1])]
-        out.node(op_type, [*inputs, *_parameters(out, elements[2])], out.output, domain=MICROSOFT)
-        return True
-
-    return write
-
-
-def _agrees(op: elementwise.BinaryOp, elements: list[UniformQuantizedType], formulas: Any) -> bool:
+    """Returns True if QLinearAdd or QLinearMul computes the same integers for all pairs of operands."""
+    elements = [element for value in (op.lhs, op.rhs, op.result) if (element := _single(value)) is not None]
+    if len(elements) != 3:
+        return False
     stored = [np.arange(each.storage_min, each.storage_max + 1) for each in elements]
     a, b = stored[0][:, None], stored[1][None, :]
     ours = evaluate(op, [a, b])
@@ -197,8 +179,21 @@ def _agrees(op: elementwise.BinaryOp, elements: list[UniformQuantizedType], form
     with np.errstate(all="ignore"):
         return all(
             np.array_equal(np.clip(np.rint(each), low, high).astype(np.int64), ours[0])
-            for each in formulas(a, b, scales, points)
+            for each in _FORMULAS[type(op)](a, b, scales, points)
         )
+
+
+def _pairwise(op_type: str) -> Any:
+    """Returns the exporter to an operator that adds the zero point before rounding."""
+
+    def write(out: Outgoing, op: elementwise.BinaryOp) -> bool:
+        elements = _alike(op.lhs, op.rhs, op.result)
+        if elements is None or is_narrower(elements[2]) or op.lhs is op.rhs or not agrees_with_qlinear(op):
+            return False
+        _as_operator(out, op, op_type, out.output)
+        return True
+
+    return write
 
 
 QLINEAR: dict[type[Operation], Callable[[Outgoing, Any], bool]] = {
@@ -211,7 +206,7 @@ QLINEAR: dict[type[Operation], Callable[[Outgoing, Any], bool]] = {
 }
 
 
-# What came as a QLinear operator
+# Operations of the mode `qlinear`
 
 
 def _as_operator(out: Outgoing, op: NnOp, op_type: str, output: str, **attributes: Any) -> None:
@@ -226,38 +221,37 @@ def _own_parameters(out: Outgoing, value: SSAValue) -> list[str]:
     return _parameters(out, element)
 
 
+_SOURCES: dict[type[Operation], tuple[str, str, dict[str, int]]] = {
+    elementwise.AddOp: ("QLinearAdd", "", {}),
+    elementwise.MulOp: ("QLinearMul", "", {}),
+    activations.SigmoidOp: ("QLinearSigmoid", "", {}),
+    softmax.SoftmaxOp: ("QLinearSoftmax", "axis", {"opset": 13}),
+    pooling.AveragePoolOp: (
+        "QLinearAveragePool", "kernel_shape=kernel strides pads ceil_mode count_include_pad", {"channels_last": 0}
+    ),
+}  # fmt: skip
+"""By operation: the operator, the attributes from properties, and other attributes."""
+
+
 def write_source(out: Outgoing, op: NnOp) -> None:
-    """Write an operation of the mode `qlinear`, whatever the form: it means what ONNX Runtime's operator computes."""
+    """Exports an operation of the mode `qlinear`, which ONNX Runtime's operator defines, in any format."""
     elements = [element_of(value) for value in (*op.operands, *op.results)]
     known = [element for element in elements if isinstance(element, UniformQuantizedType)]
     if len({element.is_signed for element in known}) != 1:
         found = ", ".join(map(str, known))
         raise out.error(f"requires operands of one signedness for ONNX Runtime's operators, but got {found}")
-    result = known[-1]
-    output = out.fresh("whole") if is_narrower(result) else out.output
-    match op:
-        case elementwise.AddOp():
-            _as_operator(out, op, "QLinearAdd", output)
-        case elementwise.MulOp():
-            _as_operator(out, op, "QLinearMul", output)
-        case activations.SigmoidOp():
-            _as_operator(out, op, "QLinearSigmoid", output)
-        case softmax.SoftmaxOp():
-            _as_operator(out, op, "QLinearSoftmax", output, axis=number(op.axis), opset=13)
-        case pooling.AveragePoolOp():
-            if any(step != 1 for step in op.windows.dilations):
-                raise out.error(
-                    f"has dilations {list(op.windows.dilations)}, which QLinearAveragePool does not support"
-                )
-            attributes = attributes_of(op, "kernel_shape=kernel strides pads ceil_mode count_include_pad")
-            _as_operator(out, op, "QLinearAveragePool", output, channels_last=0, **attributes)
-        case _:
-            raise out.error(f"requantizes in mode {Mode.QLINEAR}, for which ONNX Runtime has no operator")
+    if type(op) not in _SOURCES:
+        raise out.error(f"requantizes in mode {Mode.QLINEAR}, for which ONNX Runtime has no operator")
+    if isinstance(op, pooling.AveragePoolOp) and any(step != 1 for step in op.windows.dilations):
+        raise out.error(f"has dilations {list(op.windows.dilations)}, which QLinearAveragePool does not support")
+    op_type, names, others = _SOURCES[type(op)]
+    output = out.fresh("whole") if is_narrower(known[-1]) else out.output
+    _as_operator(out, op, op_type, output, **attributes_of(op, names), **others)
     if output != out.output:
-        saturated_storage(out, output, result)
+        saturated_storage(out, output, known[-1])
 
 
 def write_qlinear(out: Outgoing, op: NnOp) -> bool:
-    """Write an operation as a QLinear operator, where one computes the same integers."""
+    """Exports an operation as a QLinear operator if one computes the same integers; otherwise returns False."""
     write = QLINEAR.get(type(op))
     return write is not None and requantization_of(op)[0] is Mode.F32 and write(out, op)
