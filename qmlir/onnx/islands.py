@@ -1,12 +1,22 @@
 """Islands: unsupported nodes as one `nn.onnx_island`, which another runtime executes; types, import and export."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any, cast
 
 import numpy as np
 from google.protobuf.message import DecodeError
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, defs, version_converter
+from onnx import (
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    TypeProto,
+    ValueInfoProto,
+    defs,
+    helper,
+    version_converter,
+)
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, UnrankedTensorType
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.utils.exceptions import InterpretationError, VerifyException
@@ -23,7 +33,7 @@ from qmlir.onnx.errors import describe_node, node_error, reason_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, plain_proto, value_info
 from qmlir.onnx.graph import GraphBuilder
 from qmlir.onnx.inference import inferred_outputs, type_fault
-from qmlir.onnx.order import subgraphs
+from qmlir.onnx.order import nodes_within, subgraphs
 from qmlir.onnx.reading import inlined
 from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES
 from qmlir.onnx.unsupported import Island, advice_for, domain_of
@@ -102,35 +112,32 @@ def add_island(
     else:
         for info in model.graph.output:
             info.CopyFrom(value_info(info.name, types[info.name]))
-    data = model.SerializeToString(deterministic=True)
     try:
-        registry.table(TABLE)["open"](data)
+        _open(model)
     except (InterpretationError, DiagnosticError) as error:
         help = advice_for(domain_of(first), is_refused=True)
         raise node_error(first, f"is unsupported and cannot run in ONNX Runtime: {error}{help}") from error
     result_types = [_type_of(info, first) for info in model.graph.output]
+    data = model.SerializeToString(deterministic=True)
     return builder.append(OnnxIslandOp.of(data, reason, operands, result_types), origins).results
+
+
+def _open(model: ModelProto) -> Any:
+    """Returns a session of another runtime with the model. Raises `InterpretationError` if none can run it."""
+    return registry.table(TABLE)["open"](model.SerializeToString(deterministic=True))
 
 
 def _without_files(node: NodeProto, builder: GraphBuilder) -> NodeProto:
     """Returns a copy of `node` in which all tensors, including those of subgraphs, contain their data."""
     copy = NodeProto()
     copy.CopyFrom(node)
-    for tensor in _tensors_of(copy):
+    tensors = [tensor for inner in nodes_within([copy]) for graph in subgraphs(inner) for tensor in graph.initializer]
+    for attribute in (attribute for inner in nodes_within([copy]) for attribute in inner.attribute):
+        tensors += [*([attribute.t] if attribute.HasField("t") else []), *attribute.tensors]
+    for tensor in tensors:
         if tensor.data_location == TensorProto.EXTERNAL:
             tensor.CopyFrom(inlined(tensor, builder.directory))
     return copy
-
-
-def _tensors_of(node: NodeProto) -> Iterator[TensorProto]:
-    for attribute in node.attribute:
-        if attribute.HasField("t"):
-            yield attribute.t
-        yield from attribute.tensors
-    for graph in subgraphs(node):
-        yield from graph.initializer
-        for inner in graph.node:
-            yield from _tensors_of(inner)
 
 
 def _type_outputs(model: ModelProto, declared: Mapping[str, TypeProto], node: NodeProto) -> None:
@@ -146,7 +153,7 @@ def _type_outputs(model: ModelProto, declared: Mapping[str, TypeProto], node: No
         return
     runs: list[Sequence[Any]] = []
     try:
-        opened = registry.table(TABLE)["open"](model.SerializeToString(deterministic=True))
+        opened = _open(model)
         for info, found in zip(model.graph.output, opened.types, strict=False):
             _learn(info.type, found)
         if all(_is_known(info.type) for info in model.graph.output):
@@ -163,7 +170,7 @@ def _type_outputs(model: ModelProto, declared: Mapping[str, TypeProto], node: No
             continue
         if len({np.ndim(result) for result in results}) > 1:
             raise UnknownRankError(node, info.name)
-        info.CopyFrom(_info_of_array(info.name, cast(Any, results[0])))
+        info.type.CopyFrom(_type_of_array(cast(Any, results[0])))
 
 
 def _correct_ranks(model: ModelProto, declared: Set[str]) -> None:
@@ -171,12 +178,12 @@ def _correct_ranks(model: ModelProto, declared: Set[str]) -> None:
     if not declared:
         return
     with suppress(InterpretationError, DiagnosticError):  # the nodes may reject zeros
-        opened = registry.table(TABLE)["open"](model.SerializeToString(deterministic=True))
+        opened = _open(model)
         results = opened.run([_zeros(info.type, max(SIZES_TRIED)) for info in model.graph.input])
         for info, result in zip(model.graph.output, results, strict=True):
             rank = len(info.type.tensor_type.shape.dim)
             if info.name in declared and isinstance(result, np.ndarray) and result.ndim != rank:
-                info.CopyFrom(_info_of_array(info.name, cast(Any, result)))
+                info.type.CopyFrom(_type_of_array(cast(Any, result)))
 
 
 def _learn(type_: TypeProto, found: TypeProto | None) -> None:
@@ -215,25 +222,11 @@ def _zeros(type_: TypeProto, size: int) -> Any:
     return np.zeros(sizes, dtype or dense_dtype(ELEMENT_TYPES[type_.tensor_type.elem_type]))
 
 
-def _info_of_array(name: str, array: Any) -> ValueInfoProto:
-    """Returns a declaration with the element type and rank of `array`; its sizes may differ in another run."""
-    info = ValueInfoProto(name=name)
-    dtype: np.dtype[Any] = array.dtype
-    names = {each: key for key, each in _NUMPY_KINDS.items()}
-    info.type.tensor_type.elem_type = TensorProto.STRING if dtype.kind in "OUS" else names[dtype.name]
-    info.type.tensor_type.shape.SetInParent()
-    for _ in range(array.ndim):
-        info.type.tensor_type.shape.dim.add()
-    return info
-
-
-_NUMPY_KINDS: Mapping[int, str] = {
-    TensorProto.FLOAT16: "float16", TensorProto.FLOAT: "float32", TensorProto.DOUBLE: "float64",
-    TensorProto.BOOL: "bool", TensorProto.INT8: "int8", TensorProto.INT16: "int16", TensorProto.INT32: "int32",
-    TensorProto.INT64: "int64", TensorProto.UINT8: "uint8", TensorProto.UINT16: "uint16",
-    TensorProto.UINT32: "uint32", TensorProto.UINT64: "uint64",
-}  # fmt: skip
-"""NumPy types of arrays that a run returns."""
+def _type_of_array(array: Any) -> TypeProto:
+    """Returns a type with the elements and the rank of `array`; its sizes may differ in another run."""
+    is_text = array.dtype.kind in "OUS"
+    kind = TensorProto.STRING if is_text else helper.np_dtype_to_tensor_dtype(array.dtype)
+    return helper.make_tensor_type_proto(kind, [None] * array.ndim)
 
 
 def _type_of(info: ValueInfoProto, node: NodeProto) -> TypeAttribute:
@@ -292,7 +285,7 @@ def result_types(op: OnnxIslandOp) -> Sequence[TypeAttribute]:
     found = [inferred.get(info.name, TypeProto()) for info in model.graph.output]
     if not all(map(_is_static, found)):
         with suppress(InterpretationError, DiagnosticError):  # rejected operands are reported at run time
-            opened = registry.table(TABLE)["open"](model.SerializeToString(deterministic=True))
+            opened = _open(model)
             for type_, each in zip(found, opened.types, strict=False):
                 _learn(type_, each)
     return [_refined(each, result.type) for each, result in zip(found, op.results, strict=True)]
@@ -317,16 +310,16 @@ def _in_opset(model: ModelProto, out: Outgoing) -> ModelProto:
     """Converts `model` to the exported version of ONNX's operator set; returns it unchanged if no operator differs."""
     versions = opsets(model.opset_import)
     own = versions.get("", out.opset)
-    nodes = (node for node in _all_nodes(model.graph) if not domain_of(node))
+    nodes = (node for node in nodes_within(model.graph.node) if not domain_of(node))
     changed = [node for node in nodes if _since(node, own) != _since(node, out.opset)]
     if not changed:
         return model
-    out.needs(own, f"the island's {changed[0].op_type}")
+    out.needs(own, f"the island's {changed[-1].op_type}")
     try:
         return version_converter.convert_version(model, out.opset)
     except (RuntimeError, ValueError, version_converter.ConvertError) as error:
         raise out.error(
-            f"its {changed[0].op_type} uses operator set {own}, which cannot be converted to {out.opset}: "
+            f"its {changed[-1].op_type} uses operator set {own}, which cannot be converted to {out.opset}: "
             f"{reason_of(error)}"
         ) from error
 
@@ -336,13 +329,6 @@ def _since(node: NodeProto, version: int) -> int:
         return int(defs.get_schema(node.op_type, version, "").since_version)
     except defs.SchemaError:
         return 0
-
-
-def _all_nodes(graph: GraphProto) -> Iterator[NodeProto]:
-    for node in graph.node:
-        yield node
-        for inner in subgraphs(node):
-            yield from _all_nodes(inner)
 
 
 def _export_island(out: Outgoing, op: OnnxIslandOp) -> None:
@@ -363,7 +349,7 @@ def _export_island(out: Outgoing, op: OnnxIslandOp) -> None:
         _rename(node, names)
         out.nodes.append(node)
     versions = opsets(model.opset_import)
-    out.versions |= {domain: versions[domain] for node in _all_nodes(graph) if (domain := domain_of(node))}
+    out.versions |= {domain: versions[domain] for node in nodes_within(graph.node) if (domain := domain_of(node))}
 
 
 def _rename(node: NodeProto, names: Mapping[str, str]) -> None:

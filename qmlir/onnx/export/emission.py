@@ -29,7 +29,6 @@ from xdsl.dialects.builtin import (
     IntegerType,
     Signedness,
     StringAttr,
-    TensorType,
     i1,
     i64,
 )
@@ -42,7 +41,7 @@ from qmlir.dialects.nn.types import SequenceType, StringType
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, integer_list, ranked_tensor, tensor
 from qmlir.ir.diagnostics import DiagnosticError, op_error
-from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES, SINCE, SUB_BYTE
+from qmlir.onnx.types import DATA_TYPES, SINCE, SUB_BYTE
 from qmlir.text.elements import dense_dtype
 
 CONTAINER_BITS = (8, 16, 32)
@@ -143,15 +142,6 @@ def is_integer(element: Attribute) -> bool:
     """Returns True if a plain element type is an integer type other than i1."""
     found = as_integer(element)
     return found is not None and found.width.data > 1
-
-
-def plain_tensor_type(type_: Attribute) -> Attribute:
-    """Returns the type that an import of the exported tensor would have, without quantization."""
-    ranked = ranked_tensor(type_)
-    if ranked is None:
-        return type_
-    kind = data_type(ranked.get_element_type())
-    return TensorType(cast(Any, ELEMENT_TYPES.get(kind or 0)), ranked.get_shape()) if kind in ELEMENT_TYPES else type_
 
 
 TABLE = "qmlir/table/"

@@ -26,7 +26,7 @@ from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators import integer_products
 from qmlir.onnx.operators.quantization import UI8, dequantized, matrix_parameters, storage_of
-from qmlir.onnx.operators.recurrent import recurrent
+from qmlir.onnx.operators.recurrent import LSTM_OPERANDS, recurrent
 from qmlir.onnx.parameters import check_scales, with_live_scales
 
 # --- Contractions with float results ----------------------------------------------------------------------------------
@@ -153,9 +153,7 @@ IMPORTERS: dict[str, Importer] = {
     "ConvInteger": integer_products.convolved,
     "MatMulInteger": integer_products.matrix_product,
     f"{MICROSOFT}::DynamicQuantizeMatMul": _dynamic_quantize_matmul,
-    f"{MICROSOFT}::DynamicQuantizeLSTM": recurrent(
-        DynamicLstmOp, (5, 6), "input_forget", peepholes=7, weights=_layer_weights
-    ),
+    f"{MICROSOFT}::DynamicQuantizeLSTM": recurrent(DynamicLstmOp, LSTM_OPERANDS, "input_forget", _layer_weights),
     f"{MICROSOFT}::MatMulIntegerToFloat": _matmul_integer_to_float,
     f"{MICROSOFT}::MatMulNBits": _matmul_n_bits,
 }

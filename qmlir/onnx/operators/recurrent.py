@@ -24,11 +24,10 @@ _BATCH_SECOND = (1, 0, 2)
 _BATCH_FIRST_OF_ALL = (2, 0, 1, 3)
 """All hidden states, `[time, directions, batch, hidden]`, with the batch in front."""
 
+_STATES = ("initial_hidden", "initial_cell")
+LSTM_OPERANDS = (*_STATES, "peepholes")
+
 _BY_LOWER_CASE = {name.lower(): name for name in ops.ACTIVATIONS}
-
-
-def _transposed(node: Node, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
-    return node.add(TransposeOp, value, permutation=permutation).result
 
 
 def _parameters(defaults: Sequence[float | None], given: Sequence[float]) -> list[float]:
@@ -62,18 +61,22 @@ def _activations(node: Node, operation: type[ops.RecurrentOp], directions: int) 
 
 def recurrent(
     operation: type[ops.RecurrentOp],
-    states: Sequence[int],
+    others: Sequence[str],
     flag: str = "",
-    peepholes: int = 0,
     weights: Callable[[Node, int], SSAValue] = Node.input,
 ) -> Importer:
-    """Returns the importer of a layer whose initial states are inputs `states`, with its `flag` and input `peepholes`.
+    """Returns the importer of a layer with the operands `others` from input 5 on, and its `flag`.
 
     `weights` reads input 1, the weights of the data, and input 2, those of the states.
     """
 
     def importer(node: Node) -> list[SSAValue]:
         is_batch_first = bool(node.attribute("layout", 0))
+
+        def batch_second(value: SSAValue, permutation: Sequence[int] = _BATCH_SECOND) -> SSAValue:
+            """Returns data or states with the batch as the second axis, or results with the batch as in the model."""
+            return node.add(TransposeOp, value, permutation=permutation).result if is_batch_first else value
+
         data = node.input()
         hidden_size = node.attribute("hidden_size") or shape_of(node.input(2))[-1]
         if hidden_size == DYNAMIC_INDEX:
@@ -81,31 +84,25 @@ def recurrent(
         direction = node.attribute("direction") or "forward"
         if direction not in ops.DIRECTIONS:
             raise node.error(f"direction must be one of {list(ops.DIRECTIONS)}, but got '{direction}'")
-        initial = [node.optional(place) for place in states]
-        if is_batch_first:
-            data = _transposed(node, data, _BATCH_SECOND)
-            initial = [None if each is None else _transposed(node, each, _BATCH_SECOND) for each in initial]
+        data = batch_second(data)
+        given = [node.optional(place) for place in range(5, 5 + len(others))]
+        given = [
+            batch_second(value) if value is not None and name in _STATES else value
+            for name, value in zip(others, given, strict=True)
+        ]
         properties = _activations(node, operation, len(ops.DIRECTIONS[direction]))
         if flag:
             properties[flag] = bool(node.attribute(flag))
-        operands = [data, weights(node, 1), weights(node, 2), node.optional(3), node.optional(4), *initial]
-        if peepholes:
-            operands.append(node.optional(peepholes))
+        operands = [data, weights(node, 1), weights(node, 2), node.optional(3), node.optional(4), *given]
         properties |= {"hidden_size": hidden_size, "direction": direction, "clip": node.attribute("clip")}
-        op = node.add(operation, *operands, **properties)
-        hidden, *last = op.results
-        if not is_batch_first:
-            return [hidden, *last]
-        return [
-            _transposed(node, hidden, _BATCH_FIRST_OF_ALL),
-            *(_transposed(node, each, _BATCH_SECOND) for each in last),
-        ]
+        hidden, *last = node.add(operation, *operands, **properties).results
+        return [batch_second(hidden, _BATCH_FIRST_OF_ALL), *map(batch_second, last)]
 
     return importer
 
 
 def _given(op: ops.RecurrentOp, numbers: str, parameter: str) -> list[float] | None:
-    """The parameters of the functions that have one, in their order, which is how ONNX assigns them."""
+    """Returns a parameter of the functions that have it, in their order, as ONNX assigns them."""
     if getattr(op, numbers) is None:
         return None
     functions = op.activation_functions()
@@ -115,7 +112,7 @@ def _given(op: ops.RecurrentOp, numbers: str, parameter: str) -> list[float] | N
 
 
 def _attributes(op: Any, flag: str) -> dict[str, Any]:
-    """The attributes of a layer, its own `flag` among them."""
+    """Returns the ONNX attributes of a layer, including its `flag`."""
     found = attributes_of(op, "hidden_size direction clip")
     if op.activations is not None:
         found["activations"] = number(op.activations)
@@ -127,7 +124,7 @@ def _attributes(op: Any, flag: str) -> dict[str, Any]:
 
 
 def _exporter(op_type: str, states: Sequence[str], flag: str = "") -> Exporter:
-    """The exporter of a layer with these operands after the lengths, and its own `flag`."""
+    """Returns the exporter of a layer with these operands after the lengths, and its `flag`."""
 
     def exporter(out: Outgoing, op: Any) -> None:
         names = ("data", "weight", "recurrence", "bias", "lengths", *states)
@@ -137,7 +134,7 @@ def _exporter(op_type: str, states: Sequence[str], flag: str = "") -> Exporter:
 
 
 def _by_rows(out: Outgoing, weight: SSAValue, values: Array) -> Array:
-    """Parameters `values` of weights `[D, rows, terms]`: one for each direction, or for each of its rows."""
+    """Returns parameters of weights `[D, rows, terms]`: one per direction, or one per row of each direction."""
     element = uniform(out, element_of(weight))
     if element.granularity is not Granularity.BLOCK:
         values = spread(element, shape_of(weight), values)
@@ -173,15 +170,16 @@ def _dynamic_lstm(out: Outgoing, op: ops.DynamicLstmOp) -> None:
     out.node("DynamicQuantizeLSTM", inputs, out.outputs, domain=MICROSOFT, **_attributes(op, "input_forget"))
 
 
-IMPORTERS: dict[str, Importer] = {
-    "RNN": recurrent(ops.RnnOp, (5,)),
-    "LSTM": recurrent(ops.LstmOp, (5, 6), "input_forget", peepholes=7),
-    "GRU": recurrent(ops.GruOp, (5,), "linear_before_reset"),
+_LAYERS: dict[str, tuple[type[ops.RecurrentOp], tuple[str, ...], str]] = {
+    "RNN": (ops.RnnOp, ("initial_hidden",), ""),
+    "LSTM": (ops.LstmOp, LSTM_OPERANDS, "input_forget"),
+    "GRU": (ops.GruOp, ("initial_hidden",), "linear_before_reset"),
 }
+"""By operator: the operation, its operands after the lengths, and its flag."""
+
+IMPORTERS: dict[str, Importer] = {op_type: recurrent(*row) for op_type, row in _LAYERS.items()}
 
 EXPORTERS: dict[type[Operation], Exporter] = {
-    ops.RnnOp: _exporter("RNN", ("initial_hidden",)),
-    ops.LstmOp: _exporter("LSTM", ("initial_hidden", "initial_cell", "peepholes"), "input_forget"),
-    ops.GruOp: _exporter("GRU", ("initial_hidden",), "linear_before_reset"),
+    **{row[0]: _exporter(op_type, *row[1:]) for op_type, row in _LAYERS.items()},
     ops.DynamicLstmOp: _dynamic_lstm,
 }

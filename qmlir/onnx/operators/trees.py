@@ -8,7 +8,7 @@ all trees. Cases that ONNX doesn't define, or in which ONNX Runtime violates the
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -52,71 +52,45 @@ class _Branch:
     second: int
 
 
-@dataclass
-class _Forest:
-    """Trees in the format of the operation."""
+_Row = tuple[int, Any, bool, int, int]
+"""A node of the operation: feature, threshold, whether missing values pass, and the nodes after the comparison."""
 
-    dtype: np.dtype[Any]
-    roots: list[int]
-    features: list[int] = field(default_factory=list[int])
-    thresholds: list[Any] = field(default_factory=list[Any])
-    missing: list[bool] = field(default_factory=list[bool])
-    children: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
 
-    @classmethod
-    def of(cls, branches: Sequence[_Branch], roots: Sequence[int], dtype: np.dtype[Any]) -> "_Forest":
-        """Builds a forest: each branch keeps its number; additional nodes follow all branches, and then the leaves."""
-        forest = cls(dtype, list(roots))
-        for _ in branches:
-            forest._node()
-        for number, branch in enumerate(branches):
-            forest._write(number, branch)
-        end = len(forest.features)
-        forest.children = [(_from(first, end), _from(second, end)) for first, second in forest.children]
-        forest.roots = [_from(root, end) for root in forest.roots]
-        return forest
+def _rows(branches: Sequence[_Branch], dtype: np.dtype[Any]) -> list[_Row]:
+    """Returns the nodes of the operation for branches, which keep their numbers; additional nodes follow them."""
+    rows: list[_Row] = [(0, 0, False, 0, 0)] * len(branches)
 
-    def _node(self) -> int:
-        self.features.append(0)
-        self.thresholds.append(0)
-        self.missing.append(False)
-        self.children.append((0, 0))
-        return len(self.features) - 1
+    def added() -> int:
+        rows.append((0, 0, False, 0, 0))
+        return len(rows) - 1
 
-    def _set(self, number: int, feature: int, threshold: Any, missing: bool, first: int, second: int) -> None:
-        self.features[number], self.thresholds[number] = feature, threshold
-        self.missing[number], self.children[number] = missing, (first, second)
-
-    def _write(self, number: int, branch: _Branch) -> None:
+    for number, branch in enumerate(branches):
         feature, missing, first, second = branch.feature, branch.takes_missing, branch.first, branch.second
-        value = self.dtype.type(branch.values[0])
+        value = dtype.type(branch.values[0])
         below = _before(value)
         match branch.mode:
             case "BRANCH_GT" | "BRANCH_GTE" if np.isnan(value):  # no number passes
-                self._set(number, feature, value, missing, first, second)
+                rows[number] = feature, value, missing, first, second
             case "BRANCH_LEQ":
-                self._set(number, feature, value, missing, first, second)
+                rows[number] = feature, value, missing, first, second
             case "BRANCH_LT":
-                self._set(number, feature, below, missing, first, second)
+                rows[number] = feature, below, missing, first, second
             case "BRANCH_GT":
-                self._set(number, feature, value, not missing, second, first)
+                rows[number] = feature, value, not missing, second, first
             case "BRANCH_GTE":
-                self._set(number, feature, below, not missing, second, first)
-            case "BRANCH_NEQ":  # NaN is another number than any
-                other = self._node()
-                self._set(number, feature, value, False, other, first)
-                self._set(other, feature, below, False, first, second)
-            case _:
-                *others, last = branch.values
-                for member in others:
-                    number = self._equal(number, feature, self.dtype.type(member), missing, first, self._node())
-                self._equal(number, feature, self.dtype.type(last), missing, first, second)
-
-    def _equal(self, number: int, feature: int, value: Any, missing: bool, first: int, second: int) -> int:
-        other = self._node()
-        self._set(number, feature, value, missing, other, second)
-        self._set(other, feature, _before(value), False, second, first)
-        return second
+                rows[number] = feature, below, not missing, second, first
+            case "BRANCH_NEQ":  # NaN is not equal to any number
+                other = added()
+                rows[number] = feature, value, False, other, first
+                rows[other] = feature, below, False, first, second
+            case _:  # equal to a member: a chain of tests
+                for place, member in enumerate(map(dtype.type, branch.values)):
+                    following = second if place == len(branch.values) - 1 else added()
+                    other = added()
+                    rows[number] = feature, member, missing, other, following
+                    rows[other] = feature, _before(member), False, following, first
+                    number = following
+    return rows
 
 
 def _before(value: Any) -> Any:
@@ -261,7 +235,10 @@ def _scores(node: Node, model: _Model, count: int, aggregate: str) -> SSAValue:
         raise node.error(f"weights refer to score {max(model.scores)}, but there are only {count} scores")
     if any(len({score for score, _ in leaf}) < len(leaf) for leaf in model.leaves):
         raise node.unsupported("a leaf has several weights for one score, which ONNX Runtime may ignore")
-    forest = _Forest.of(model.branches, model.roots, dtype)
+    rows = _rows(model.branches, dtype)
+    roots = [_from(root, len(rows)) for root in model.roots]
+    children = [(_from(first, len(rows)), _from(second, len(rows))) for *_, first, second in rows]
+    features, thresholds, missing = ([row[place] for row in rows] for place in range(3))
     width = max((len(leaf) for leaf in model.leaves), default=0) or 1
     whole = list(range(count))
     is_dense = all(sorted(score for score, _ in leaf) == whole for leaf in model.leaves)
@@ -275,13 +252,13 @@ def _scores(node: Node, model: _Model, count: int, aggregate: str) -> SSAValue:
     return node.add(
         trees.TreeEnsembleOp,
         node.cast(value, element),
-        node.add_constant(np.array(forest.roots, np.int32), i32),
-        node.add_constant(np.array(forest.features, np.int32), i32),
-        node.add_constant(np.array(forest.thresholds, dtype), element),
-        node.add_constant(np.array(forest.children, np.int32).reshape(-1, 2), i32),
+        node.add_constant(np.array(roots, np.int32), i32),
+        node.add_constant(np.array(features, np.int32), i32),
+        node.add_constant(np.array(thresholds, dtype), element),
+        node.add_constant(np.array(children, np.int32).reshape(-1, 2), i32),
         node.add_constant(weights, element),
         None if is_dense else node.add_constant(targets, i32),
-        node.add_constant(np.array(forest.missing, np.int8), i1) if any(forest.missing) else None,
+        node.add_constant(np.array(missing, np.int8), i1) if any(missing) else None,
         count=count,
         aggregate=aggregate.lower().replace("average", "sum"),
     ).result
@@ -350,9 +327,10 @@ def _label(node: Node, labels: Array, place: SSAValue) -> SSAValue:
 
 
 def _one_of_two(node: Node, model: _Model, labels: Array, kind: str) -> list[SSAValue]:
-    """One score `s`, as all weights are of class 0: the second label above a threshold, and a score for each.
+    """Returns the label and the scores of two classes, if all weights belong to class 0 and so to one score `s`.
 
-    Where no weight is negative they are `1 - s` and `s`, the threshold is 1 / 2; otherwise `-s` and `s`, and 0.
+    If no weight is negative, the scores are `1 - s` and `s` and the threshold is 1 / 2; otherwise they are `-s` and `s`
+    and the threshold is 0. The second label is above the threshold.
     """
     is_probability = all(weight >= 0 for leaf in model.leaves for _, weight in leaf)
     if model.scores - {0} or kind not in (("NONE",) if is_probability else ("NONE", "LOGISTIC")):
@@ -437,6 +415,12 @@ class _Trees:
                 yield tree, number, reference, branch, (ways[0], ways[1])
 
 
+_NODE_FIELDS = (
+    "treeids", "nodeids", "featureids", "modes", "values", "truenodeids", "falsenodeids", "missing_value_tracks_true",
+)  # fmt: skip
+_LEAF_FIELDS = ("treeids", "nodeids", "ids", "weights")
+
+
 def _export(out: Outgoing, op: trees.TreeEnsembleOp) -> None:
     """A TreeEnsembleRegressor, in which two comparisons that tell what equals a number are one."""
     if element_of(op.input) != f32:
@@ -450,33 +434,30 @@ def _export(out: Outgoing, op: trees.TreeEnsembleOp) -> None:
         checked_trees(shape_of(op.input)[1], count, roots, features, children, weights, targets)
     except InterpretationError as error:
         raise out.error(str(error)) from error
-    nodes: dict[str, list[Any]] = {
-        name: []
-        for name in ("treeids", "nodeids", "featureids", "modes", "values", "truenodeids", "falsenodeids", "missing")
-    }
-    entries: dict[str, list[Any]] = {name: [] for name in ("treeids", "nodeids", "ids", "weights")}
+    nodes: list[tuple[Any, ...]] = []
+    entries: list[tuple[Any, ...]] = []
     forest = _Trees(roots, features, thresholds, children, missing)
     for tree, number, reference, branch, ways in forest.written():
-        if len(nodes["nodeids"]) == MOST_WRITTEN:
+        if len(nodes) == MOST_WRITTEN:
             raise out.error(
                 f"has {len(features)} nodes, and more than {MOST_WRITTEN} with the leaves where each is written for all"
                 " that lead to it: one does in a tree of ONNX"
             )
-        row = (
-            tree, number, 0 if branch is None else branch.feature, "LEAF" if branch is None else branch.mode,
-            0.0 if branch is None else float(branch.values[0]), *ways,
-            int(branch is not None and branch.takes_missing),
-        )  # fmt: skip
-        for name, each in zip(nodes, row, strict=True):
-            nodes[name].append(each)
+        if branch is None:
+            nodes.append((tree, number, 0, "LEAF", 0.0, *ways, 0))
+        else:
+            comparison = branch.feature, branch.mode, float(branch.values[0])
+            nodes.append((tree, number, *comparison, *ways, int(branch.takes_missing)))
         for place in range(width if branch is None else 0):
             leaf = reference - len(features)
             target = place if targets is None else int(targets[leaf, place])
             if targets is not None and place and not weights[leaf, place]:
                 continue  # it may be there for the sake of other leaves, and changes no sum
-            for name, each in zip(entries, (tree, number, target, float(weights[leaf, place])), strict=True):
-                entries[name].append(each)
-    missing_tracks = nodes.pop("missing")
+            entries.append((tree, number, target, float(weights[leaf, place])))
+    attributes = {f"nodes_{name}": [row[place] for row in nodes] for place, name in enumerate(_NODE_FIELDS)}
+    attributes |= {f"target_{name}": [row[place] for row in entries] for place, name in enumerate(_LEAF_FIELDS)}
+    if not any(attributes[f"nodes_{_NODE_FIELDS[-1]}"]):
+        del attributes[f"nodes_{_NODE_FIELDS[-1]}"]
     out.node(
         "TreeEnsembleRegressor",
         [out.name(op.input)],
@@ -485,9 +466,7 @@ def _export(out: Outgoing, op: trees.TreeEnsembleOp) -> None:
         n_targets=count,
         aggregate_function=op.aggregate.data.upper(),
         post_transform="NONE",
-        nodes_missing_value_tracks_true=missing_tracks if any(missing_tracks) else None,
-        **{f"nodes_{name}": each for name, each in nodes.items()},
-        **{f"target_{name}": each for name, each in entries.items()},
+        **attributes,
     )
 
 
