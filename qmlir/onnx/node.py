@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from onnx import AttributeProto, NodeProto, helper
-from xdsl.dialects.builtin import TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
@@ -29,6 +29,7 @@ from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_o
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.provenance import Origin
 from qmlir.onnx.errors import RefusedNodeError, node_error, verification_error
+from qmlir.onnx.export.emission import attribute_names
 from qmlir.onnx.signatures import attribute_kind, schema_of
 from qmlir.onnx.types import ELEMENT_TYPES, data_type_name, shape_fault
 
@@ -180,6 +181,7 @@ class Node:
         self,
         operation: type[NnOpT],
         *operands: Operand,
+        attributes: str = "",
         result_types: Sequence[AnyTensor] | None = None,
         results: int = 1,
         result_element: StoredType | None = None,
@@ -187,10 +189,18 @@ class Node:
     ) -> NnOpT:
         """Adds an operation with this node's provenance; see `build` for operands and properties.
 
+        `attributes` are those of the node that are properties of the operation, such as `"axis keepdims=keep_dims"`.
         `result_element` is the quantized type of the first result, if it doesn't follow from the operands. If the types
         of quantized operands are incompatible, their plain integers are used, as in ONNX. Raises `DiagnosticError` if
         the operands are still incompatible.
         """
+
+        flags = operation.get_irdl_definition().properties
+        for name, own in attribute_names(attributes).items():
+            value = self.attribute(name)
+            # ONNX has integers instead of Booleans.
+            is_flag = value is not None and _is_flag(flags[own].default_value)
+            properties[own] = bool(value) if is_flag else value
 
         def built(values: Sequence[Operand]) -> NnOpT:
             op = build(operation, values, properties, result_types=result_types, results=results)
@@ -260,6 +270,10 @@ class Node:
         if element is None:
             raise self.unsupported(f"elements of {data_type_name(data_type)} are not supported")
         return element
+
+
+def _is_flag(default: Attribute | None) -> bool:
+    return isinstance(default, IntegerAttr) and cast(IntegerAttr[Any], default).type == i1
 
 
 def _python_value(attribute: AttributeProto, node: Node) -> Any:

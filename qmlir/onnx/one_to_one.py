@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from xdsl.dialects.builtin import IntegerAttr, i1
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
 
 from qmlir.dialects.calib.ops import ObserveOp
@@ -29,7 +28,7 @@ from qmlir.dialects.nn.sequence import ops as sequence
 from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.nn.strings import ops as text
 from qmlir.ir.interfaces import ReadsShapesOnly, Slot
-from qmlir.onnx.export.emission import WINDOWS, Exporter, Outgoing, attribute_names, attributes_of
+from qmlir.onnx.export.emission import WINDOWS, Exporter, Outgoing, attributes_of
 from qmlir.onnx.node import Importer, Node
 
 
@@ -59,9 +58,8 @@ class Mirrored:
         to plain integers, because ONNX sees a quantized value as its integers.
         """
         operation = cast(type[NnOp], self.operation)
-        definition, slots = operation.get_irdl_definition(), operation.SLOTS
-        reads_shapes = operation.has_trait(ReadsShapesOnly)
-        kinds = dict(definition.operands)
+        slots, reads_shapes = operation.SLOTS, operation.has_trait(ReadsShapesOnly)
+        kinds = dict(operation.get_irdl_definition().operands)
         operands: dict[str, Any] = {}
         properties: dict[str, Any] = {}
         for place, name in enumerate(self._inputs()):
@@ -77,13 +75,8 @@ class Mirrored:
                 continue
             is_variadic = isinstance(kinds[name], VariadicDef) and not isinstance(kinds[name], OptionalDef)
             operands[name] = [read(each) for each in range(place, len(node.inputs))] if is_variadic else read(place)
-        for attribute, name in attribute_names(self.attributes).items():
-            value = node.attribute(attribute)
-            # ONNX has integers instead of Booleans.
-            is_flag = _is_flag(definition.properties[name].default_value)
-            properties[name] = bool(value) if is_flag and value is not None else value
-        op = node.add(operation, *(operands.get(name) for name in kinds), **properties)
-        return op.results
+        given = (operands.get(name) for name in kinds)
+        return node.add(operation, *given, attributes=self.attributes, **properties).results
 
     def exported(self, out: Outgoing, op: Operation) -> None:
         """Exports an operation as one node."""
@@ -98,10 +91,6 @@ class Mirrored:
             value: SSAValue | Sequence[SSAValue] | None = getattr(op, name)
             names += [out.name(value)] if isinstance(value, SSAValue | None) else map(out.name, value)
         out.node(self.op_type, names, out.outputs, **attributes_of(op, self.attributes))
-
-
-def _is_flag(default: Attribute | None) -> bool:
-    return isinstance(default, IntegerAttr) and cast(IntegerAttr[Any], default).type == i1
 
 
 _PLAIN: Mapping[str, type[NnOp]] = {

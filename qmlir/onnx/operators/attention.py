@@ -1,7 +1,5 @@
 """Attention, its KV cache and rotary embedding. On import, heads that share an axis get a separate one."""
 
-from typing import Any
-
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i1, i64
 from xdsl.ir import Operation, SSAValue
@@ -16,6 +14,9 @@ from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.shapes import expanded_as, places, size_of
 
 ATTENTION_SINCE, LENGTHS_SINCE, WINDOWS_SINCE = 23, 24, 25
+
+_PLAIN, _WINDOWS = "scale is_causal softcap", "left_window_size=left_window right_window_size=right_window"
+"""The attributes of Attention that are properties, and those from version 25 on."""
 
 _HEADS_FIRST = (0, 2, 1, 3)
 """From `[batch, sequence, heads, head size]` to `[batch, heads, sequence, head size]`, and back."""
@@ -64,20 +65,13 @@ def _attention(node: Node) -> list[SSAValue]:
     mode = node.attribute("qk_matmul_output_mode")
     if mode not in range(len(ops.SCORES)):
         raise node.error(f"qk_matmul_output_mode must be in [0, {len(ops.SCORES) - 1}], but got {mode}")
-    properties: dict[str, Any] = {
-        "scale": node.attribute("scale"),
-        "is_causal": bool(node.attribute("is_causal")),
-        "softcap": node.attribute("softcap"),
-        "softmax_precision": None if precision is None else node.element_type(precision),
-        "scores_are": ops.SCORES[mode],
-    }
-    properties |= {
-        f"{side}_window": node.attribute(f"{side}_window_size")
-        for side in ("left", "right")
-        if node.version >= WINDOWS_SINCE
-    }
-    operands = [query, key, value, _mask(node, query), *(node.optional(place) for place in (4, 5, 6))]
-    op = node.add(ops.AttentionOp, *operands, **properties)
+    op = node.add(
+        ops.AttentionOp,
+        *(query, key, value, _mask(node, query), *(node.optional(place) for place in (4, 5, 6))),
+        attributes=f"{_PLAIN} {_WINDOWS}" if node.version >= WINDOWS_SINCE else _PLAIN,
+        softmax_precision=None if precision is None else node.element_type(precision),
+        scores_are=ops.SCORES[mode],
+    )
     result = joined_heads(node, op.result) if ranks == {3} else op.result
     return [result, op.present_key, op.present_value, op.scores]
 
@@ -87,8 +81,7 @@ def _rotary_embedding(node: Node) -> SSAValue:
     is_flat = len(node.shape()) == 3
     if is_flat:
         data = split_heads(node, data, node.attribute("num_heads"))
-    size, interleaved = node.attribute("rotary_embedding_dim"), bool(node.attribute("interleaved"))
-    result = node.add(ops.RotaryEmbeddingOp, data, *others, size=size, interleaved=interleaved).result
+    result = node.add(ops.RotaryEmbeddingOp, data, *others, attributes="rotary_embedding_dim=size interleaved").result
     return joined_heads(node, result) if is_flat else result
 
 
@@ -111,7 +104,7 @@ def _tensor_scatter(node: Node) -> SSAValue:
 
 def _export_attention(out: Outgoing, op: ops.AttentionOp) -> None:
     out.needs(ATTENTION_SINCE, "Attention")
-    given = attributes_of(op, "left_window_size=left_window right_window_size=right_window")
+    given = attributes_of(op, _WINDOWS)
     windows = {name: window for name, window in given.items() if window != -1}
     if windows:
         out.needs(WINDOWS_SINCE, "Attention with windows")
@@ -122,7 +115,7 @@ def _export_attention(out: Outgoing, op: ops.AttentionOp) -> None:
     out.node(
         "Attention", [out.name(value) for value in operands], out.outputs,
         softmax_precision=precision, qk_matmul_output_mode=ops.SCORES.index(op.scores_are.data), **windows,
-        **attributes_of(op, "scale is_causal softcap"),
+        **attributes_of(op, _PLAIN),
     )  # fmt: skip
 
 

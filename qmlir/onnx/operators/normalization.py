@@ -29,6 +29,7 @@ RMS_SINCE = 23
 MODE_SINCE = 14
 """The first version with `training_mode`; earlier ones imply it by additional outputs."""
 
+_GROUP_NORM = "num_groups=groups epsilon"
 _LP_NORM = Mirrored("LpNormalization", ops.LpNormOp, "axis p")
 
 
@@ -53,14 +54,12 @@ def _batch_norm(node: Node) -> list[SSAValue]:
         data = node.add(movement.UnsqueezeOp, data, axes=[1]).result
     elif node.version < 9 and not node.attribute("spatial"):
         data, parameters = _with_elements_as_channels(node, data, parameters)
-    epsilon = node.attribute("epsilon")
     statistics: Sequence[SSAValue] = ()
     if is_training:
-        momentum = node.attribute("momentum")
-        op = node.add(BatchNormTrainingOp, data, *parameters, epsilon=epsilon, momentum=momentum)
+        op = node.add(BatchNormTrainingOp, data, *parameters, attributes="epsilon momentum")
         result, *statistics = op.results if node.version < MODE_SINCE else op.results[:3]
     else:
-        result = node.add(ops.BatchNormOp, data, *parameters, epsilon=epsilon).result
+        result = node.add(ops.BatchNormOp, data, *parameters, attributes="epsilon").result
     if len(shape) == 1:
         result = node.add(movement.SqueezeOp, result, axes=[1]).result
     elif len(shape_of(result)) != len(shape):
@@ -97,20 +96,17 @@ def _precision(node: Node) -> Attribute | None:
 
 
 def _group_norm(node: Node) -> SSAValue:
-    data, scale, bias = (node.input(place) for place in range(3))
-    properties: dict[str, Any] = {"groups": node.attribute("num_groups"), "epsilon": node.attribute("epsilon")}
-    return node.add(ops.GroupNormOp, data, scale, bias, precision=_precision(node), **properties).result
+    operands = (node.input(place) for place in range(3))
+    return node.add(ops.GroupNormOp, *operands, attributes=_GROUP_NORM, precision=_precision(node)).result
 
 
 def _layer_norm(node: Node) -> list[SSAValue]:
-    data, scale, bias = node.input(), node.input(1), node.optional(2)
-    axis, epsilon = node.attribute("axis"), node.attribute("epsilon")
-    precision = _precision(node)
-    result = node.add(ops.LayerNormOp, data, scale, bias, axis=axis, epsilon=epsilon, precision=precision).result
+    operands = node.input(), node.input(1), node.optional(2)
+    result = node.add(ops.LayerNormOp, *operands, attributes="axis epsilon", precision=_precision(node)).result
     if not wanted(node, 1) and not wanted(node, 2):
         return [result]
-    stage = node.cast(data, node.element_type(node.attribute("stash_type")))
-    return [result, *layer_statistics(node, stage, axis, epsilon)]
+    stage = node.cast(operands[0], node.element_type(node.attribute("stash_type")))
+    return [result, *layer_statistics(node, stage, node.attribute("axis"), node.attribute("epsilon"))]
 
 
 def layer_statistics(node: Node, stage: SSAValue, axis: int, epsilon: float) -> tuple[SSAValue, SSAValue]:
@@ -258,7 +254,7 @@ IMPORTERS: dict[str, Importer] = {
 EXPORTERS: dict[type[Operation], Exporter] = {
     ops.BatchNormOp: _export_batch_norm,
     BatchNormTrainingOp: _export_batch_norm_training,
-    ops.GroupNormOp: _two_stages("GroupNormalization", "num_groups=groups epsilon"),
+    ops.GroupNormOp: _two_stages("GroupNormalization", _GROUP_NORM),
     ops.LayerNormOp: _two_stages("LayerNormalization", "axis epsilon"),
     ops.RmsNormOp: _two_stages("RMSNormalization", "axis epsilon"),
     ops.LpNormOp: _export_lp_norm,

@@ -91,11 +91,9 @@ def recurrent(
             for name, value in zip(others, given, strict=True)
         ]
         properties = _activations(node, operation, len(ops.DIRECTIONS[direction]))
-        if flag:
-            properties[flag] = bool(node.attribute(flag))
         operands = [data, weights(node, 1), weights(node, 2), node.optional(3), node.optional(4), *given]
-        properties |= {"hidden_size": hidden_size, "direction": direction, "clip": node.attribute("clip")}
-        hidden, *last = node.add(operation, *operands, **properties).results
+        properties |= {"hidden_size": hidden_size, "direction": direction}
+        hidden, *last = node.add(operation, *operands, attributes=f"clip {flag}", **properties).results
         return [batch_second(hidden, _BATCH_FIRST_OF_ALL), *map(batch_second, last)]
 
     return importer
