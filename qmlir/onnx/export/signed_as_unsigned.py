@@ -12,9 +12,9 @@ on shifted types. Inputs and outputs of the model keep their types. With `exact=
 a single contraction: every session loads them, other tools expect them, and CPUs with VNNI multiply them faster.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -31,6 +31,7 @@ from qmlir.dialects.nn.recurrent.ops import DynamicLstmOp
 from qmlir.dialects.quant.ops import CastOperation, StorageCastOp
 from qmlir.dialects.quant.types import AnyQuantizedType, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, ranked_tensor, tensor
+from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.export.emission import Outgoing, Settings, container
 from qmlir.text.weights import ExternalWeightsAttr
 
@@ -158,88 +159,51 @@ def shifted(out: Outgoing, name: str, element: Attribute, *, up: bool, output: s
     return out.cast(higher, UNSIGNED if up else i8, output)
 
 
-@dataclass
-class Twin:
-    """An operation on the exported types of its values, with the conversions before and after it."""
+def write_as_held(
+    out: Outgoing, op: Operation, unsigned: AbstractSet[SSAValue], write: Callable[[Outgoing, Operation], None]
+) -> None:
+    """Exports an operation by `write`, given the values that are exported as unsigned.
 
-    source: Operation
-    op: Operation
-    names: dict[SSAValue, str]
-    """The names of the operands of `op`."""
-
-    raised: list[SSAValue] = field(default_factory=list[SSAValue])
-    """Operands of `source` that are exported as signed and needed as unsigned."""
-
-    lowered: list[SSAValue] = field(default_factory=list[SSAValue])
-    """Operands of `source` that are exported as unsigned and needed as signed."""
-
-    operands: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    """The operands of `source` and the corresponding operands of `op`."""
-
-    is_unsigned: bool = False
-    """Whether the results of `op` that have a twin are unsigned."""
-
-    @staticmethod
-    def of(
-        op: Operation,
-        settings: Settings,
-        names: Mapping[SSAValue, str],
-        unsigned: AbstractSet[SSAValue],
-        packed: Mapping[SSAValue, int],
-    ) -> "Twin | None":
-        """Returns the twin of an operation, or `None` if the operation is exported unchanged."""
-        values = [*op.operands, *op.results]
-        found = [value for value in values if _has_twin(value)]
-        held = any(value in unsigned for value in found)
-        if means_its_storage(op) or not isinstance(op, NnOp | CastOperation):
-            if not held:
-                return None
-            twin = Twin(op, op, dict(names), operands={value: value for value in op.operands})
-            twin.lowered = [value for value in dict.fromkeys(op.operands) if value in unsigned]
-            return twin
-        if not held and (settings.signed or not _wants_unsigned(op, packed, settings)):
-            return None
-        twin = Twin(op, op, {}, is_unsigned=True)
-        for place, value in enumerate(op.operands):
-            if value in twin.operands:
-                continue
-            is_kept = value in packed or (
-                value not in unsigned and place in _right_factors(op) and isinstance(value.owner, ConstantOp)
-            )
-            twin.operands[value] = value if is_kept or not _has_twin(value) else _stand_in(value)
-            twin.names[twin.operands[value]] = names[value]
-            if twin.operands[value] is not value and value not in unsigned:
-                twin.raised.append(value)
-        twin.op = _with_twin_types(op, [twin.operands[value] for value in op.operands])
-        return twin
-
-    def before(self, out: Outgoing) -> None:
-        """Adds conversions of the operands to the types that `op` needs."""
-        for value in self.raised:
-            self.names[self.operands[value]] = shifted(out, out.names[value], element_of(value), up=True)
-        for value in self.lowered:
-            self.names[value] = shifted(out, out.names[value], element_of(value), up=False)
-
-    def inner_names(self, out: Outgoing, unsigned: AbstractSet[SSAValue]) -> list[str]:
-        """Returns the names of the results of `op`, before conversions."""
-        return [
-            f"{out.outputs[0]}/held_{result.index}" if self._changes(result, unsigned) else name
-            for result, name in zip(self.source.results, out.outputs, strict=True)
-        ]
-
-    def after(self, out: Outgoing, inner: list[str], unsigned: AbstractSet[SSAValue]) -> None:
-        """Adds conversions of the results to their exported types."""
-        for result, name, own in zip(self.source.results, inner, out.outputs, strict=True):
-            if self._changes(result, unsigned):
-                shifted(out, name, element_of(result), up=not self.is_unsigned, output=own)
-
-    def _changes(self, result: SSAValue, unsigned: AbstractSet[SSAValue]) -> bool:
-        return _has_twin(result) and (result in unsigned) != self.is_unsigned
-
-    def discard(self) -> None:
-        """Removes the twin's uses of the operands."""
-        if self.op is not self.source:
-            self.op.drop_all_references()
+    If values of the operation have other types in the exported model, its twin is exported instead, with conversions
+    before and after it. If the stored integers have a meaning of their own, the operation itself is exported.
+    """
+    is_held = any(value in unsigned for value in (*op.operands, *op.results) if _has_twin(value))
+    is_unsigned = isinstance(op, NnOp | CastOperation) and not means_its_storage(op)
+    wants_unsigned = is_unsigned and not out.settings.signed and _wants_unsigned(op, out.packed, out.settings)
+    if not is_held and not wants_unsigned:
+        write(out, op)
+        return
+    stands: dict[SSAValue, SSAValue] = {}
+    names: dict[SSAValue, str] = {} if is_unsigned else dict(out.names)
+    for place, value in enumerate(op.operands):
+        if value in stands:
+            continue
+        is_kept = value in out.packed or (
+            value not in unsigned and place in _right_factors(op) and isinstance(value.owner, ConstantOp)
+        )
+        is_raised = is_unsigned and _has_twin(value) and not is_kept
+        stands[value] = _stand_in(value) if is_raised else value
+        names[stands[value]] = out.names[value]
+        if is_raised != (value in unsigned):
+            names[stands[value]] = shifted(out, out.names[value], element_of(value), up=is_raised)
+    twin = _with_twin_types(op, [stands[value] for value in op.operands]) if is_unsigned else op
+    changed = [each for each in op.results if _has_twin(each) and (each in unsigned) != is_unsigned]
+    inner = [
+        f"{out.outputs[0]}/held_{result.index}" if result in changed else name
+        for result, name in zip(op.results, out.outputs, strict=True)
+    ]
+    try:
+        write(replace(out, op=twin, names=names, outputs=inner, prefix=out.prefix or out.outputs[0]), twin)
+    except DiagnosticError:
+        # Report the error about the original operation.
+        write(replace(out, nodes=[], initializers=[], _known={}), op)
+        raise
+    finally:
+        if twin is not op:
+            twin.drop_all_references()
+    for result in changed:
+        up, output = not is_unsigned, out.outputs[result.index]
+        shifted(out, inner[result.index], element_of(result), up=up, output=output)
 
 
 def _stand_in(value: SSAValue) -> SSAValue:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
@@ -18,12 +18,12 @@ from qmlir.dialects.nn.evaluation.parameters import requantization_of
 from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of
-from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.export import naming
 from qmlir.onnx.export.emission import Exporter, ExportForm, Outgoing, Settings, packed_type, tensor_proto
 from qmlir.onnx.export.forms.choosing import write, write_constant
 from qmlir.onnx.export.forms.qdq import can_be_between_casts
-from qmlir.onnx.export.signed_as_unsigned import Twin, shifted_constant
+from qmlir.onnx.export.signed_as_unsigned import shifted_constant, write_as_held
 from qmlir.onnx.filenames import ONNX_SUFFIXES, TEXT_SUFFIXES
 from qmlir.text.files import read_regular
 from qmlir.text.weights import ExternalWeightsAttr
@@ -55,33 +55,8 @@ def written(
     out = Outgoing(op, settings, names, [names[result] for result in op.results], packed=packed)
     if isinstance(op, ConstantOp):
         return Written([], [_constant(out, op, is_unsigned=op.result in unsigned)])
-    twin = Twin.of(op, settings, names, unsigned, packed)
-    if twin is None:
-        write(out, op, exporters)
-    else:
-        _write_twin(out, op, twin, exporters, unsigned)
+    write_as_held(out, op, unsigned, lambda out, op: write(out, op, exporters))
     return Written(out.nodes, out.initializers, out.versions)
-
-
-def _write_twin(
-    out: Outgoing,
-    op: Operation,
-    twin: Twin,
-    exporters: Mapping[type[Operation], Exporter],
-    unsigned: AbstractSet[SSAValue],
-) -> None:
-    twin.before(out)
-    outputs = twin.inner_names(out, unsigned)
-    prefix = out.prefix or out.outputs[0]
-    try:
-        write(replace(out, op=twin.op, names=twin.names, outputs=outputs, prefix=prefix), twin.op, exporters)
-    except DiagnosticError:
-        # Report the error about the original operation.
-        write(replace(out, nodes=[], initializers=[], _known={}), op, exporters)
-        raise
-    finally:
-        twin.discard()
-    twin.after(out, outputs, unsigned)
 
 
 def _constant(out: Outgoing, op: ConstantOp, *, is_unsigned: bool) -> TensorProto:
