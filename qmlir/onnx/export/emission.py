@@ -39,7 +39,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp, plain_type
 from qmlir.dialects.nn.types import SequenceType, StringType
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
-from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, integer_list, ranked_tensor, tensor
+from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, integer_list, ranked_tensor, shape_of, tensor
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.onnx.types import DATA_TYPES, SINCE, SUB_BYTE
 from qmlir.text.elements import dense_dtype
@@ -329,6 +329,13 @@ class Outgoing:
         """Adds a Transpose of the last two axes of a value of rank `rank`; returns the name of its output."""
         *outer, row, column = range(rank)
         return self.node("Transpose", [name], perm=[*outer, column, row])
+
+    def scalar(self, value: SSAValue | None, axes: int = 0) -> str:
+        """Returns the name of an operand of one element, reshaped to `axes` axes if it has another rank."""
+        name = self.name(value)
+        if value is None or len(shape_of(value)) == axes:
+            return name
+        return self.node("Reshape", [name, self.constant(np.ones(axes, np.int64))])
 
     # Properties
 

@@ -147,9 +147,7 @@ def _compress(node: Node) -> SSAValue:
 
 
 def _export_top_k(out: Outgoing, op: indexing.TopKOp) -> None:
-    k = out.parameter("k")
-    if op.k_value is not None and not shape_of(op.k_value):
-        k = out.node("Reshape", [k, out.constant(np.array([1], np.int64))])
+    k = out.parameter("k") if op.k_value is None else out.scalar(op.k_value, axes=1)
     out.node("TopK", [out.name(op.input), k], out.outputs, **attributes_of(op, "axis largest"))
 
 

@@ -32,7 +32,7 @@ from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
-from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, storage_limits
+from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, UniformType, storage_limits
 from qmlir.ir.builtin_types import SmallFloat, as_integer, as_small_float, element_of, shape_of
 from qmlir.ir.diagnostics import op_error
 from qmlir.onnx.export.emission import Exporter, Outgoing
@@ -352,15 +352,15 @@ def _rescaled(accumulator: SSAValue, left: SSAValue, right: SSAValue, y: QParams
 # Casts of the `quant` dialect
 
 
+def _cast_type(out: Outgoing, element: Attribute) -> UniformType:
+    return element if isinstance(element, UniformFloatType) else uniform(out, element)
+
+
 def _export_qcast(out: Outgoing, op: QuantizeCastOp) -> None:
-    element = element_of(op.result)
-    if isinstance(element, UniformFloatType):
-        quantize(out, out.inputs[0], op.result, element, out.output)
-        return
-    known, name = uniform(out, element), out.inputs[0]
-    if _would_be_fused(op, known):
-        name = kept_apart(out, name, op.result, known)
-    quantize(out, name, op.result, known, out.output)
+    element, name = _cast_type(out, element_of(op.result)), out.inputs[0]
+    if isinstance(element, UniformQuantizedType) and _would_be_fused(op, element):
+        name = kept_apart(out, name, op.result, element)
+    quantize(out, name, op.result, element, out.output)
 
 
 def _would_be_fused(op: QuantizeCastOp, element: UniformQuantizedType) -> bool:
@@ -375,15 +375,11 @@ def _would_be_fused(op: QuantizeCastOp, element: UniformQuantizedType) -> bool:
 
 
 def _export_dcast(out: Outgoing, op: DequantizeCastOp) -> None:
-    element = element_of(op.input)
-    if isinstance(element, UniformFloatType):
-        dequantize(out, out.inputs[0], op.input, element, out.output)
-        return
-    known = uniform(out, element)
-    if not _would_be_moved(op, known):
-        dequantize(out, out.inputs[0], op.input, known, out.output)
-        return
-    kept_apart(out, dequantize(out, out.inputs[0], op.input, known), op.input, known, out.output)
+    element, name = _cast_type(out, element_of(op.input)), out.inputs[0]
+    if isinstance(element, UniformQuantizedType) and _would_be_moved(op, element):
+        kept_apart(out, dequantize(out, name, op.input, element), op.input, element, out.output)
+    else:
+        dequantize(out, name, op.input, element, out.output)
 
 
 def _would_be_moved(op: DequantizeCastOp, element: UniformQuantizedType) -> bool:
@@ -398,7 +394,7 @@ def _would_be_moved(op: DequantizeCastOp, element: UniformQuantizedType) -> bool
 
 
 def _export_scast(out: Outgoing, op: StorageCastOp) -> None:
-    """The same integers in another type: of as many bits, of which a Cast keeps the lowest."""
+    """Exports the same integers in another type of the same width; a Cast keeps the bits."""
     source, target = out.element(op.input), out.element(op.result)
     if source == target:
         out.node("Identity", out.inputs, out.output)

@@ -80,13 +80,8 @@ def places(node: Node, value: SSAValue, axis: int) -> SSAValue:
 
 
 def _export_range(out: Outgoing, op: ops.RangeOp) -> None:
-    """ONNX Range, whose operands have no axes."""
-    empty = np.zeros(0, np.int64)
-    scalars = [
-        out.node("Reshape", [name, out.constant(empty)]) if shape_of(value) else name
-        for name, value in zip(out.inputs, op.operands, strict=True)
-    ]
-    out.node("Range", scalars, out.output)
+    """Exports ONNX Range, whose operands have no axes."""
+    out.node("Range", list(map(out.scalar, op.operands)), out.output)
 
 
 # Operators that repeat elements or add some: Expand, Pad, Trilu, and constants of a shape.
@@ -235,16 +230,8 @@ def _export_pad(out: Outgoing, op: ops.PadOp) -> None:
 
 def _export_dropout(out: Outgoing, op: DropoutOp) -> None:
     out.needs(TRAINING_SINCE, "Dropout that is told whether it is in training")
-    inputs = [out.name(op.input), _scalar(out, op.ratio), _scalar(out, op.training) or out.constant(np.array(True), i1)]
+    inputs = [out.name(op.input), out.scalar(op.ratio), out.scalar(op.training) or out.constant(np.array(True), i1)]
     out.node("Dropout", inputs, out.outputs, **attributes_of(op, "seed"))
-
-
-def _scalar(out: Outgoing, value: SSAValue | None) -> str:
-    """One element, of any shape, as a scalar."""
-    name = out.name(value)
-    if value is None or not shape_of(value):
-        return name
-    return out.node("Reshape", [name, out.constant(np.zeros(0, np.int64))])
 
 
 IMPORTERS: dict[str, Importer] = {

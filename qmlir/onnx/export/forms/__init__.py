@@ -1,4 +1,4 @@
-"""How an operation on quantized values is written: between casts, as a QLinear operator, or as integer arithmetic.
+"""Formats of operations on quantized values: between casts, as QLinear operators, or as integer arithmetic.
 
-The form says what is tried first. Whatever the form, an operation that has none of its ways is written in another.
+The export format determines which one is tried first. If it doesn't support an operation, another one is used.
 """

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import cast
 
-from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from qmlir import registry
@@ -15,11 +14,18 @@ from qmlir.dialects.nn.evaluation.parameters import is_quantized, requantization
 from qmlir.dialects.nn.pooling.ops import AveragePoolOp
 from qmlir.dialects.nn.recurrent.ops import Layer
 from qmlir.dialects.nn.requantize import decompose
-from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of, ranked_tensor
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.interfaces import ReadsShapesOnly
-from qmlir.onnx.export.emission import Exporter, ExportForm, Outgoing, container, data_type, element_since, plain_proto
+from qmlir.onnx.export.emission import (
+    Exporter,
+    ExportForm,
+    Outgoing,
+    data_type,
+    element_since,
+    held_element,
+    plain_proto,
+)
 from qmlir.onnx.export.forms.blocks import write_blocks
 from qmlir.onnx.export.forms.casts import has_blocks
 from qmlir.onnx.export.forms.data_movement import between_equal_casts, write_between_equal_casts, write_moved
@@ -43,12 +49,6 @@ def exporter_of(out: Outgoing, op: Operation, exporters: Exporters) -> Exporter:
     return found
 
 
-def _container_of(value: SSAValue) -> IntegerType:
-    element = element_of(value)
-    assert isinstance(element, StoredType)
-    return container(element)
-
-
 def write(out: Outgoing, op: Operation, exporters: Exporters) -> None:
     """Exports one operation, in the format that its types and the settings require."""
     for value in (*op.operands, *op.results):
@@ -61,17 +61,12 @@ def write(out: Outgoing, op: Operation, exporters: Exporters) -> None:
         write_parts(out, op, exporters)
     elif op.has_trait(ReadsShapesOnly):
         exporter_of(out, op, exporters)(out, op)
-    elif op.quantization_slots().shares_parameters:
-        _write_moved(out, op, exporter_of(out, op, exporters))
-    else:
+    elif not op.quantization_slots().shares_parameters:
         _write_computed(out, op, exporter_of(out, op, exporters))
-
-
-def _write_moved(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
-    if out.settings.form is ExportForm.QDQ and between_equal_casts(op):
-        write_between_equal_casts(out, op, exporter)
+    elif out.settings.form is ExportForm.QDQ and between_equal_casts(op):
+        write_between_equal_casts(out, op, exporter_of(out, op, exporters))
     else:
-        write_moved(out, op, exporter)
+        write_moved(out, op, exporter_of(out, op, exporters))
 
 
 def _write_computed(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
@@ -98,7 +93,7 @@ def _write_computed(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
         if packed and any(map(has_blocks, op.operands)):
             return False
         before = len(out.nodes)
-        names = {**out.names, **{value: out.cast(out.name(value), _container_of(value)) for value in packed}}
+        names = {**out.names, **{value: out.cast(out.name(value), held_element(element_of(value))) for value in packed}}
         unpacked = replace(out, names=names, packed={}) if packed else out
         if write_integer(unpacked, op) or write_blocks(unpacked, op):
             return True
@@ -123,7 +118,7 @@ def _write_computed(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
 
 
 def _fails(op: NnOp) -> bool:
-    """Whether ONNX Runtime makes something of an operation between casts that it then refuses: an average with gaps."""
+    """Returns True if ONNX Runtime fuses an operation between casts and then rejects it: a dilated average."""
     return isinstance(op, AveragePoolOp) and any(step != 1 for step in op.windows.dilations)
 
 
@@ -173,7 +168,6 @@ def write_parts(out: Outgoing, op: NnOp, exporters: Exporters) -> None:
 def write_constant(out: Outgoing, op: ConstantOp) -> None:
     """Exports a constant as a tensor of its container type."""
     element = element_of(op.result)
-    held = container(element) if isinstance(element, StoredType) else out.element(op.result)
     if data_type(element) is None:
         raise out.error(f"has elements of {element}, which ONNX does not support")
-    out.tensor(plain_proto(out.output, op.array, held))
+    out.tensor(plain_proto(out.output, op.array, out.element(op.result)))

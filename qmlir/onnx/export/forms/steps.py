@@ -1,8 +1,8 @@
-"""Quantized recurrent layers of an open length as a Loop over their steps.
+"""Exports quantized recurrent layers of dynamic length as a Loop over their time steps.
 
-The parts of such a layer are those of two steps, which have the roles and types of all others: one that takes the
-initial states, and one that takes those of a step. The first one is written as it is, and the second one is the body of
-a Loop, which gathers its data from the sequence. Both give the integers that the layer has at a known length.
+The components of such a layer are those of two time steps, with the roles and types of all others: one reads the
+initial states, the other the states of a step. The first is exported directly; the second is the body of a Loop, which
+gathers its data from the sequence. Both compute the integers that the layer has at a static length.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,12 +23,12 @@ from qmlir.onnx.export.emission import Outgoing, value_info
 _SEQUENCE, _RESHAPE, _BACKWARD = "hidden/sequence", "hidden/reshape", prefix_of(1)
 
 WritePart = Callable[[Outgoing, int, dict[SSAValue, str]], None]
-"""Writes the part of a number; it knows the names of what comes before, and adds those of its results."""
+"""Exports the component of an index, given the names of earlier values, and adds the names of its results."""
 
 
 @dataclass
 class _Direction:
-    """The parts of one direction, by their numbers."""
+    """The components of one direction, by their indices."""
 
     is_reversed: bool
     splits: list[SplitOp] = field(default_factory=list[SplitOp])
@@ -37,17 +37,17 @@ class _Direction:
 
     @property
     def places(self) -> tuple[int, int]:
-        """Which results of the splits the first and the second step read."""
+        """The indices of the results of the splits that the first and the second step read."""
         return (1, 0) if self.is_reversed else (0, 1)
 
 
 def has_steps(op: Operation) -> bool:
-    """Whether a layer of an open length can be written as a Loop."""
+    """Returns True if a layer of dynamic length can be exported as a Loop."""
     return isinstance(op, Layer) and not isinstance(op, DynamicLstmOp) and op.lengths is None
 
 
 def _directions(op: Layer, parts: Parts) -> list[_Direction]:
-    """The steps of each direction. A role of a step is there in both steps, and equally often."""
+    """Returns the steps of each direction. Both steps have the same roles, each with as many components."""
     found = [_Direction(is_reversed) for is_reversed in op.walks]
     by_role: dict[str, list[int]] = {}
     for number, role in enumerate(parts.roles):
@@ -65,7 +65,7 @@ def _directions(op: Layer, parts: Parts) -> list[_Direction]:
 
 
 def write_steps(out: Outgoing, op: Layer, parts: Parts, write: WritePart) -> dict[SSAValue, str]:
-    """Write the parts of a layer of an open length; the names of their results."""
+    """Exports the components of a layer of dynamic length; returns the names of their results."""
     if out.settings.functions:
         raise out.error("is exported as a Loop, which cannot use local functions (functions=False)")
     names = dict(out.names)
@@ -98,7 +98,7 @@ def _write_loop(
     names: dict[SSAValue, str],
     write: WritePart,
 ) -> str:
-    """Write the steps after the first one; the name of the sequence of hidden states, `[T, 1, N, H]`."""
+    """Exports the steps after the first one; returns the name of the hidden states, `[T, 1, N, H]`."""
     before = _results(parts, direction.first)
     after = dict(zip(before, _results(parts, direction.second), strict=True))
     read = {operand for number in direction.second for operand in parts.operations[number].operands}
@@ -112,11 +112,9 @@ def _write_loop(
     body = replace(out, nodes=[], prefix=f"{prefix}/body", _known={})
     counter, holds = f"{prefix}/step", f"{prefix}/holds"
     inner = names | {value: f"{prefix}/state{place}" for place, value in enumerate(carried)}
-    # Steps are counted from the second one: that is the last but one of a layer that goes backwards.
-    if direction.is_reversed:
-        place = body.node("Sub", [body.constant([-2]), counter])
-    else:
-        place = body.node("Add", [body.constant([1]), counter])
+    # Steps are counted from the second one. In the backward direction, it reads the last but one element.
+    operator, start = ("Sub", -2) if direction.is_reversed else ("Add", 1)
+    place = body.node(operator, [body.constant([start]), counter])
     for split in direction.splits:
         (sequence,) = split.operands
         inner[split.results[direction.places[1]]] = body.node("Gather", [names[sequence], place], axis=0)
@@ -145,7 +143,7 @@ def _write_loop(
     first = out.node("Unsqueeze", [names[given[0]], out.constant([0])])
     if not direction.is_reversed:
         return out.node("Concat", [first, rest], axis=0)
-    # Of a Gather by a Range down to -1, ONNX Runtime makes a Slice that ends at the last element.
+    # ONNX Runtime replaces a Gather by a Range down to -1 by a Slice that ends at the last element.
     upwards = out.node("Range", [out.constant(0), count, out.constant(1)])
     downwards = out.node("Sub", [out.node("Sub", [count, out.constant(1)]), upwards])
     turned = out.node("Gather", [rest, downwards], axis=0)
