@@ -68,38 +68,34 @@ class _Definition(Protocol):
     ) -> bytes: ...
 
 
+def _schema(node: NodeProto, version: int) -> _Definition | None:
+    return cast(_Definition | None, schema_of(node, version))
+
+
 def is_defined_by_function(node: NodeProto, version: int) -> bool:
     """Returns True if ONNX defines the operator by other operators."""
-    schema = cast(_Definition | None, schema_of(node, version))
+    schema = _schema(node, version)
     return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
 
 def fixed_definition(node: NodeProto, version: int) -> FunctionProto | None:
     """Returns ONNX's definition of the operator, or `None` if there is none or it depends on the node's inputs."""
-    schema = cast(_Definition | None, schema_of(node, version))
+    schema = _schema(node, version)
     return schema.function_body if schema is not None and schema.has_function else None
 
 
 def definition(node: NodeProto, version: int, types: Iterable[TypeProto]) -> FunctionProto | None:
     """Returns ONNX's definition of the operator for inputs of `types`, or `None` if there is none."""
-    schema = cast(_Definition | None, schema_of(node, version))
-    if schema is None:
-        return None
-    if schema.has_function:
-        return schema.function_body
-    if not schema.has_context_dependent_function:
-        return None
+    schema, fixed = _schema(node, version), fixed_definition(node, version)
+    if schema is None or fixed is not None or not schema.has_context_dependent_function:
+        return fixed
     try:
         body = schema.get_context_dependent_function_with_opset_version(
             version, node.SerializeToString(), [type_.SerializeToString() for type_ in types]
         )
     except (RuntimeError, ValueError) as error:  # code of the onnx package, which assumes some optional inputs
         raise node_error(node, f"ONNX does not define this operator for these inputs: {reason_of(error)}") from error
-    if not body:
-        return None
-    function = FunctionProto()
-    function.ParseFromString(body)
-    return function
+    return FunctionProto.FromString(body) if body else None
 
 
 def bound_nodes(function: FunctionProto, call: NodeProto, version: int) -> list[NodeProto]:
@@ -123,16 +119,13 @@ def _bound(node: NodeProto, given: Mapping[str, AttributeProto], call: NodeProto
     for attribute in node.attribute:
         if not attribute.ref_attr_name:
             bound.attribute.append(attribute)
-            continue
-        value = given.get(attribute.ref_attr_name)
-        if value is None:
-            continue  # an optional attribute that the call omits
-        if value.type != attribute.type:
-            raise node_error(call, f"attribute '{attribute.ref_attr_name}' has another type than its function requires")
-        copy = AttributeProto()
-        copy.CopyFrom(value)
-        copy.name = attribute.name
-        bound.attribute.append(copy)
+        elif (value := given.get(attribute.ref_attr_name)) is not None:  # otherwise the call omits it
+            if value.type != attribute.type:
+                raise node_error(
+                    call, f"attribute '{attribute.ref_attr_name}' has another type than its function requires"
+                )
+            bound.attribute.add().CopyFrom(value)
+            bound.attribute[-1].name = attribute.name
     return bound
 
 

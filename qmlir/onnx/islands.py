@@ -17,7 +17,7 @@ from onnx import (
     helper,
     version_converter,
 )
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, UnrankedTensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
@@ -34,6 +34,7 @@ from qmlir.onnx.export.emission import Exporter, Outgoing, plain_proto, value_in
 from qmlir.onnx.graph import GraphBuilder
 from qmlir.onnx.inference import inferred_outputs, type_fault
 from qmlir.onnx.order import nodes_within, subgraphs
+from qmlir.onnx.ports import tensor_type
 from qmlir.onnx.reading import inlined
 from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES
 from qmlir.onnx.unsupported import Island, advice_for, domain_of
@@ -233,7 +234,7 @@ def _type_of(info: ValueInfoProto, node: NodeProto) -> TypeAttribute:
     """Returns the type of a result. Raises `DiagnosticError` for a kind of value that modules don't support."""
     type_ = info.type
     if type_.HasField("sequence_type") and type_.sequence_type.elem_type.HasField("tensor_type"):
-        return SequenceType(_tensor_type(type_.sequence_type.elem_type))
+        return SequenceType(tensor_type(type_.sequence_type.elem_type.tensor_type))
     if not _is_known(type_) or type_.tensor_type.elem_type not in ELEMENT_TYPES:
         kind = (type_.WhichOneof("value") or "value of an unknown type").removesuffix("_type")
         raise node_error(
@@ -241,15 +242,7 @@ def _type_of(info: ValueInfoProto, node: NodeProto) -> TypeAttribute:
             f"is unsupported, and its output '{info.name}' is a {kind}, which a module cannot represent; cut the model "
             "before it with --cut-outputs (cut_outputs=)",
         )
-    return _tensor_type(type_)
-
-
-def _tensor_type(type_: TypeProto) -> Any:
-    element = ELEMENT_TYPES[type_.tensor_type.elem_type]
-    if not type_.tensor_type.HasField("shape"):  # tensors in a sequence may have no rank
-        return UnrankedTensorType(element)
-    dims = type_.tensor_type.shape.dim
-    return TensorType(element, [dim.dim_value if dim.HasField("dim_value") else DYNAMIC_INDEX for dim in dims])
+    return tensor_type(type_.tensor_type)
 
 
 # --- Types of an island after the types of its operands have changed --------------------------------------------------
@@ -293,10 +286,10 @@ def result_types(op: OnnxIslandOp) -> Sequence[TypeAttribute]:
 
 def _refined(inferred: TypeProto, type_: Attribute) -> Any:
     own = ranked_tensor(type_)
-    if own is None or not _is_known(inferred):
+    found = None if own is None or not _is_known(inferred) else ranked_tensor(tensor_type(inferred.tensor_type))
+    if own is None or found is None or not shapes_agree(found.get_shape(), own.get_shape()):
         return type_
-    shape = _tensor_type(inferred).get_shape()
-    return TensorType(own.get_element_type(), shape) if shapes_agree(shape, own.get_shape()) else type_
+    return TensorType(own.get_element_type(), found.get_shape())
 
 
 INFERENCE: Mapping[str, Callable[..., Any]] = {"types": result_types}

@@ -46,8 +46,13 @@ def declared_types(graph: GraphProto) -> dict[str, AnyTensor]:
 def declared_type(info: ValueInfoProto) -> AnyTensor | None:
     """Returns the declared type of a tensor, or `None` if it isn't a tensor of known rank."""
     declared = info.type.tensor_type
-    element = ELEMENT_TYPES.get(declared.elem_type)
-    return None if element is None or not declared.HasField("shape") else TensorType(element, _sizes(declared.shape))
+    return ranked_tensor(tensor_type(declared)) if declared.elem_type in ELEMENT_TYPES else None
+
+
+def tensor_type(declared: TypeProto.Tensor) -> AnyTensor | AnyUnrankedTensorType:
+    """Returns a declared type, whose element type must be supported; without a shape, its rank is unknown."""
+    element = ELEMENT_TYPES[declared.elem_type]
+    return TensorType(element, _sizes(declared.shape)) if declared.HasField("shape") else UnrankedTensorType(element)
 
 
 _WEIGHTS: Mapping[str, Sequence[int]] = {
@@ -148,10 +153,9 @@ def _tensors(name: str, type_: TypeProto) -> AnyTensor | AnyUnrankedTensorType:
     if not type_.HasField("tensor_type"):
         raise model_error(f"input '{name}' must be a tensor or a sequence of tensors, but got '{declared_name(type_)}'")
     declared = type_.tensor_type
-    element = ELEMENT_TYPES.get(declared.elem_type)
-    if element is None:
+    if declared.elem_type not in ELEMENT_TYPES:
         raise model_error(f"input '{name}' has unsupported elements of {data_type_name(declared.elem_type)}")
-    return TensorType(element, _sizes(declared.shape)) if declared.HasField("shape") else UnrankedTensorType(element)
+    return tensor_type(declared)
 
 
 def type_name(value: SSAValue) -> str | None:
