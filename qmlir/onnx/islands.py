@@ -6,17 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 from google.protobuf.message import DecodeError
-from onnx import (
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    TensorProto,
-    TypeProto,
-    ValueInfoProto,
-    defs,
-    helper,
-    version_converter,
-)
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, defs, helper, version_converter
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.utils.exceptions import InterpretationError, VerifyException
@@ -82,7 +72,8 @@ def add_island(
     depends on the run.
     """
     graph = GraphProto(name="island", node=[_without_files(node, builder) for node in island.nodes])
-    graph.output.extend(ValueInfoProto(name=name) for name in island.outputs)
+    for name in island.outputs:
+        graph.output.add(name=name)
     operands: list[SSAValue] = []
     for name, value in values.items():
         if isinstance(value, TensorProto):

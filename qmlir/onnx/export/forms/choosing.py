@@ -26,10 +26,9 @@ from qmlir.onnx.export.emission import (
     held_element,
     plain_proto,
 )
-from qmlir.onnx.export.forms.blocks import write_blocks
 from qmlir.onnx.export.forms.casts import has_blocks
 from qmlir.onnx.export.forms.data_movement import between_equal_casts, write_between_equal_casts, write_moved
-from qmlir.onnx.export.forms.integer import write_integer
+from qmlir.onnx.export.forms.integer import write_blocks, write_integer
 from qmlir.onnx.export.forms.qdq import can_be_between_casts, is_certain, is_fused_alike, write_between_casts
 from qmlir.onnx.export.forms.qlinear import write_qlinear, write_source
 from qmlir.onnx.export.forms.steps import has_steps, write_steps

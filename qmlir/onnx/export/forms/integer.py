@@ -1,8 +1,15 @@
-"""Quantized operations as integer arithmetic: ConvInteger and MatMulInteger, and convolutions these do not take."""
+"""Exports quantized operations as integer arithmetic: ConvInteger, MatMulInteger, tables and elementary operators.
+
+Exact integers are i32, or i64 if their bound requires it. The formulas are those of
+`qmlir.arithmetic.requantization`. ONNX has no arithmetic shift: `v >> n` is `(v - mod(v, 2^n)) / 2^n`, whose remainder
+is never negative. Each form computes exactly the integers of `qmlir.dialects.nn.quantized_evaluators`. An operation
+without a form, or whose parameters don't allow exact integers, is exported between casts.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +19,20 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale
+from qmlir.arithmetic.requantization import (
+    FRACTION_BITS,
+    MULTIPLIED,
+    Mode,
+    Ties,
+    accumulator_scale,
+    f32_multiplier,
+    fixed_point,
+    power_of_two_shift,
+)
 from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of
+from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.contraction import ops as contraction
-from qmlir.dialects.nn.contraction.ops import EinsumOp
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.evaluation.parameters import requantization_of
 from qmlir.dialects.nn.indexing.ops import GatherOp
@@ -24,28 +40,227 @@ from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.requantize import common_scale, headroom
 from qmlir.dialects.nn.result_shapes import covered_elements
-from qmlir.dialects.quant.evaluate import quantize
-from qmlir.dialects.quant.infer import same_along
+from qmlir.dialects.quant.evaluate import quantize as quantized_array
+from qmlir.dialects.quant.infer import broadcast_parameters, same_along
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.onnx.export.emission import WINDOWS, Outgoing, attributes_of, container
-from qmlir.onnx.export.forms.arithmetic import (
-    EXACT_F32,
-    Exact,
-    by_integers,
-    centred,
-    constant,
-    exact_sum,
-    held_as,
-    joined,
-    magnitude_of,
-    product_of,
-    rescaled,
-    spread_over,
-    widened,
-)
-from qmlir.onnx.export.forms.casts import has_blocks, per_tensor, uniform
+from qmlir.onnx.export.forms.casts import dequantize, has_blocks, per_tensor, quantize, saturated, uniform
+
+EXACT_F32 = 1 << 24
+"""f32 holds every integer up to this bound, and sums of integers below it are exact."""
+
+_MOST_SHIFTED = 62
+_I32 = 1 << 31
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A tensor of exact integers: its name, element type (i32 or i64), and a bound of the absolute values."""
+
+    name: str
+    element: IntegerType
+    bound: int
+
+
+def spread_over(out: Outgoing, value: SSAValue) -> tuple[Array, Array]:
+    """Returns scales (f32) and zero points in a shape that broadcasts to the value."""
+    element = uniform(out, element_of(value))
+    shape = shape_of(value)
+    if element.granularity is Granularity.BLOCK and min(shape, default=1) < 0:
+        raise out.error(f"computes with block-wise {element} on a dynamic tensor, but blocks require static sizes")
+    scales, zero_points = broadcast_parameters(element, shape)
+    return np.asarray(scales, np.float32), zero_points
+
+
+def magnitude_of(element: UniformQuantizedType) -> int:
+    """Returns a bound of `|q - z|` over the storage range."""
+    zero_points = element.zero_points
+    return int(max(abs(element.storage_max - zero_points.min()), abs(element.storage_min - zero_points.max())))
+
+
+def _largest_of(value: SSAValue, element: UniformQuantizedType) -> int:
+    """Returns a bound of `|q - z|`: that of the type, or for a constant that of its elements."""
+    stored = constant_array(value)
+    if stored is None or not stored.size or (element.zero_points != element.zero_points.flat[0]).any():
+        return magnitude_of(element)
+    return int(np.abs(stored.astype(np.int64) - element.zero_points.flat[0]).max())
+
+
+def held_as(out: Outgoing, value: Exact, element: IntegerType) -> Exact:
+    """Returns the same integers in the type `element`."""
+    if value.element == element:
+        return value
+    return replace(value, name=out.cast(value.name, element), element=element)
+
+
+def widened(out: Outgoing, value: Exact, bound: int) -> Exact:
+    """Returns `value` in a type that holds `bound`."""
+    return value if bound < _I32 else held_as(out, value, i64)
+
+
+def centred(out: Outgoing, value: SSAValue) -> Exact:
+    """Returns the stored integers of an operand minus their zero point."""
+    element = uniform(out, element_of(value))
+    _, zero_points = spread_over(out, value)
+    bound = _largest_of(value, element)
+    wide = i32 if bound < _I32 and (element.bits < 32 or not zero_points.any()) and element.bits <= 32 else i64
+    name = out.name(value)
+    if container(element) != wide:
+        name = out.cast(name, wide)
+    if zero_points.any():
+        name = out.node("Sub", [name, out.constant(zero_points, wide)])
+    return Exact(name, wide, bound)
+
+
+def joined(out: Outgoing, operator: str, values: Sequence[Exact], bound: int, **attributes: Any) -> Exact:
+    """Adds an operator on integers, in a type that holds them and `bound`."""
+    wide = i64 if bound >= _I32 or any(each.element == i64 for each in values) else i32
+    names = [held_as(out, each, wide).name for each in values]
+    return Exact(out.node(operator, names, **attributes), wide, bound)
+
+
+def constant(out: Outgoing, number: npt.ArrayLike, like: Exact) -> str:
+    """Adds a constant of the type of `like`."""
+    return out.constant(np.asarray(number, np.int64), like.element)
+
+
+# Requantization
+
+
+def rescaled(
+    out: Outgoing, op: NnOp, total: Exact, scale: npt.ArrayLike, count: npt.ArrayLike = 1, output: str | None = None
+) -> str:
+    """Requantizes exact integers of f32 `scale` to the stored result of `op`; for a mean, `count` elements are summed.
+
+    `scale` and `count` broadcast to the result.
+    """
+    result = op.results[0]
+    element = uniform(out, element_of(result))
+    scales, zero_points = spread_over(out, result)
+    target = accumulator_scale(scales, count)
+    output = output or out.output
+    mode, ties = requantization_of(op)
+    if mode is not Mode.F32:
+        if mode is not Mode.SHIFT:
+            total = _inside(out, total, *MULTIPLIED)
+        rounded = by_integers(out, total, np.asarray(scale), target, mode, ties)
+        return _stored(out, rounded, element, zero_points, output)
+    multiplier = f32_multiplier(scale, target)
+    if (multiplier == 1).all():
+        return _stored(out, total, element, zero_points, output)
+    product = out.node("Mul", [out.cast(total.name, f32), out.constant(multiplier, f32)])
+    rounded = out.node("Round", [product])
+    if element.bits <= 16:
+        if zero_points.any():
+            rounded = out.node("Add", [rounded, out.constant(zero_points, f32)])
+        limits = [out.constant(np.array(float(each)), f32) for each in (element.storage_min, element.storage_max)]
+        return out.cast(out.node("Clip", [rounded, *limits]), container(element), output)
+    rounded = out.cast(rounded, f64)
+    if (multiplier == 1).any() and total.bound >= EXACT_F32:
+        is_kept = out.constant(multiplier == 1, IntegerType(1))
+        rounded = out.node("Where", [is_kept, out.cast(total.name, f64), rounded])
+    return saturated(out, rounded, element, shape_of(result), output)
+
+
+def _stored(out: Outgoing, value: Exact, element: UniformQuantizedType, zero_points: Array, output: str) -> str:
+    """Adds the zero point, clamps to the storage range and casts to the container type."""
+    held = container(element)
+    low, high = element.storage_min, element.storage_max
+    if element.bits == 32 and not zero_points.any() and element.is_signed and value.element == held:
+        return out.node("Identity", [value.name], output)
+    reach = value.bound + int(np.abs(zero_points).max(initial=0))
+    value = widened(out, value, max(reach, abs(low), abs(high)))
+    name = value.name
+    if zero_points.any():
+        name = out.node("Add", [name, constant(out, zero_points, value)])
+    value = _inside(out, Exact(name, value.element, reach), low, high)
+    if value.element == held:
+        return out.node("Identity", [value.name], output)
+    return out.cast(value.name, held, output)
+
+
+def _inside(out: Outgoing, value: Exact, low: int, high: int) -> Exact:
+    """Clamps integers to two limits, unless their bound shows that they are between them."""
+    if value.element == i32 and value.bound > high:
+        value = replace(value, bound=_I32 - 1)  # i32 wraps; sums with a larger bound were proved to fit
+    if value.bound <= min(-low, high):
+        return value
+    # Older versions of ONNX Runtime have no Clip for int32.
+    name = out.node("Min", [out.node("Max", [value.name, constant(out, low, value)]), constant(out, high, value)])
+    return Exact(name, value.element, max(abs(low), abs(high)))
+
+
+def by_integers(out: Outgoing, total: Exact, scale: Array, target: Array, mode: Mode, ties: Ties) -> Exact:
+    """Rescales integers by an integer mode, to i64 without saturation."""
+    ratio = scale.astype(np.float32).astype(np.float64) / target.astype(np.float32).astype(np.float64)
+    value = held_as(out, total, i64)
+    if mode is Mode.SHIFT:
+        return _shifted(out, value, power_of_two_shift(ratio), ties)
+    factor, shift = fixed_point(ratio)
+    nudge = np.asarray(np.int64(1) << (shift - 1))
+    name = out.node("Mul", [value.name, constant(out, factor, value)])
+    name = out.node("Add", [name, constant(out, nudge, value)])
+    if mode is Mode.DOUBLE_ROUND and (shift > FRACTION_BITS).any():
+        second = np.where(shift > FRACTION_BITS, np.int64(1 << 30), 0)
+        sign = out.node("GreaterOrEqual", [value.name, constant(out, 0, value)])
+        more = out.node("Where", [sign, constant(out, second, value), constant(out, -second, value)])
+        name = out.node("Add", [name, more])
+    bound = int(np.max((value.bound * factor.astype(object)) >> shift.astype(object))) + 2
+    return Exact(_floor_shift(out, name, shift, value)[0], i64, min(bound, 1 << 61))
+
+
+def _floor_shift(out: Outgoing, name: str, places: Array, like: Exact) -> tuple[str, str]:
+    """Returns `v >> n` and the remainder."""
+    whole = constant(out, np.int64(1) << places, like)
+    rest = out.node("Mod", [name, whole])
+    return out.node("Div", [out.node("Sub", [name, rest]), whole]), rest
+
+
+def _shifted(out: Outgoing, value: Exact, shift: Array, ties: Ties) -> Exact:
+    left, right = np.maximum(-shift, 0), np.minimum(np.maximum(shift, 0), _MOST_SHIFTED - 1)
+    name, most = value.name, int(left.max())
+    if most:
+        # Values beyond this limit saturate in any case.
+        room = 1 << max(_MOST_SHIFTED - 1 - most, 0)
+        if value.bound > room:
+            limits = [constant(out, limit, value) for limit in (-room, room)]
+            name = out.node("Min", [out.node("Max", [name, limits[0]]), limits[1]])
+        name = out.node("Mul", [name, constant(out, np.int64(1) << left, value)])
+    bound = min(value.bound << most, 1 << 61)
+    if not right.any():
+        return Exact(name, i64, bound)
+    quotient, rest = _floor_shift(out, name, right, value)
+    whole = constant(out, np.int64(1) << right, value)
+    zero, two = (constant(out, each, value) for each in (0, 2))
+    twice = out.node("Mul", [rest, two])
+    match ties:
+        case Ties.UP:
+            is_more = out.node("GreaterOrEqual", [twice, whole])
+        case Ties.EVEN | Ties.AWAY:
+            goes_up = (
+                out.node("Equal", [out.node("Mod", [quotient, two]), constant(out, 1, value)])
+                if ties is Ties.EVEN
+                else out.node("GreaterOrEqual", [name, zero])
+            )
+            tie = out.node("And", [out.node("Equal", [twice, whole]), goes_up])
+            is_more = out.node("Or", [out.node("Greater", [twice, whole]), tie])
+    # Without a shift the rest is 0, and `twice >= 1` is false.
+    return Exact(out.node("Add", [quotient, out.cast(is_more, i64)]), i64, bound + 1)
+
+
+def exact_sum(out: Outgoing, value: Exact, axes: str, terms: int, keep_dims: int) -> Exact:
+    """Returns sums along axes, each of at most `terms` elements."""
+    bound = value.bound * max(terms, 1)
+    wide = widened(out, value, bound)
+    return Exact(out.node("ReduceSum", [wide.name, axes], keepdims=keep_dims), wide.element, bound)
+
+
+def product_of(sizes: Sequence[int], otherwise: int) -> int:
+    """Returns the product of sizes, with `otherwise` for a dynamic one."""
+    return math.prod(size if size >= 0 else otherwise for size in sizes)
+
 
 # Integer convolutions that ConvInteger doesn't support: in f32 if that is exact, otherwise byte by byte.
 #
@@ -157,10 +372,7 @@ def sums_of_windows(
     return total
 
 
-# Quantized operations as integer arithmetic: ConvInteger or MatMulInteger, and requantization in elementary operators.
-#
-# Each computes exactly the integers of `qmlir.dialects.nn.quantized_evaluators`. An operation without an exporter here,
-# or whose parameters don't allow exact integers, is exported between casts.
+# Operations as exact integers, and their requantization
 
 
 class Scaled(NamedTuple):
@@ -276,7 +488,7 @@ def _windows(out: Outgoing, op: contraction.ConvOp | contraction.ConvTransposeOp
     return Scaled(_with_bias(out, op, total), over_result(op, scales))
 
 
-def _einsum(out: Outgoing, op: EinsumOp) -> Scaled:
+def _einsum(out: Outgoing, op: contraction.EinsumOp) -> Scaled:
     factors = [centred(out, value) for value in op.inputs]
     terms = math.prod(product_of(shape_of(value), OPEN_SIZE) for value in op.inputs)
     bound = math.prod(factor.bound for factor in factors) * terms
@@ -396,7 +608,7 @@ _SUMS: dict[type[Operation], Sums] = {
     contraction.FullyConnectedOp: _matrices,
     contraction.ConvOp: _windows,
     contraction.ConvTransposeOp: _windows,
-    EinsumOp: _einsum,
+    contraction.EinsumOp: _einsum,
     activations.ReluOp: _unary(lambda out, value: out.node("Max", [value.name, constant(out, 0, value)])),
     elementwise.AbsOp: _unary(lambda out, value: out.node("Abs", [value.name])),
     elementwise.NegOp: _unary(lambda out, value: out.node("Neg", [value.name])),
@@ -438,7 +650,7 @@ def _clip(out: Outgoing, op: elementwise.ClipOp) -> bool:
             sizes = [1] * len(shape_of(op.result))
             if element.granularity is Granularity.AXIS:
                 sizes[element.axis] = element.scales.size
-            limit = quantize(np.full(sizes, bound.value.data, np.float32), element)
+            limit = quantized_array(np.full(sizes, bound.value.data, np.float32), element)
             name = out.node(operator, [name, out.constant(limit if limit.size > 1 else limit.reshape(()), wide)])
     out.cast(name, container(element), out.output)
     return True
@@ -559,3 +771,86 @@ def write_integer(out: Outgoing, op: NnOp) -> bool:
         return False
     write = INTEGER.get(type(op))
     return (write is not None and write(out, op)) or write_table(out, op)
+
+
+# Contractions with block-wise weights: exact sums of each block, added in f32 in the order of the blocks.
+#
+# `t = f32(t + f32(f32(s_x * s_b) * f32(a_b)))` over the blocks, from 0. The sum of a block is the contraction with all
+# other weights set to 0, so the weights must be constants.
+
+
+def _block_numbers(element: UniformQuantizedType, shape: tuple[int, ...], summed: tuple[int, ...]) -> Array:
+    """Returns for each weight the index of its block among the blocks of its sum, in row-major order."""
+    sizes = dict(zip(element.axes, element.block_sizes, strict=True))
+    numbers = np.zeros(shape, np.int64)
+    for axis in summed:
+        block = sizes.get(axis, shape[axis])
+        along = (np.arange(shape[axis]) // block).reshape([-1 if place == axis else 1 for place in range(len(shape))])
+        numbers = numbers * (shape[axis] // block) + along
+    return numbers
+
+
+def write_blocks(out: Outgoing, op: NnOp) -> bool:
+    """Exports a contraction with block-wise weights. Returns False for any other operation."""
+    if not isinstance(op, contraction.MatMulOp | contraction.BiasedContractionOp):
+        return False
+    data, weight = op.operands[:2]
+    w, x = element_of(weight), uniform(out, element_of(data))
+    stored = constant_array(weight)
+    if not isinstance(w, UniformQuantizedType) or w.granularity is not Granularity.BLOCK or stored is None:
+        return False
+    if x.granularity is not Granularity.TENSOR or DYNAMIC_INDEX in shape_of(weight):
+        return False
+    scales, zero_points = broadcast_parameters(w, stored.shape)
+    integers = stored.astype(np.int64) - zero_points
+    if isinstance(op, contraction.ConvTransposeOp):
+        numbers, rows = np.broadcast_to(op.block_numbers(w), stored.shape), op.by_output
+    else:
+        summed = _summed_axes(op, stored.ndim)
+        numbers, rows = _block_numbers(w, stored.shape, summed), partial(_rows, summed)
+    total = ""
+    bound = magnitude_of(x) * int(np.abs(rows(integers)).sum(axis=-1).max(initial=0))
+    wide = i64 if bound >= 1 << 31 else i32
+    is_windowed = isinstance(op, contraction.WindowedContractionOp)
+    value = "" if is_windowed else out.cast(centred(out, data).name, wide)
+    for block in np.unique(numbers):
+        mine = numbers == block
+        part = _contraction(out, op, value, np.where(mine, integers, 0), wide, bound)
+        # Inside a block, a weight has the scale of its output channel.
+        own = rows(np.where(mine, scales, 0)).max(axis=-1).astype(np.float32)
+        factor = over_result(op, accumulator_scale(x.scales, own))
+        product = out.node("Mul", [part, out.constant(factor, f32)])
+        total = out.node("Add", [total, product]) if total else product
+    if isinstance(op, contraction.BiasedContractionOp) and op.bias is not None:
+        name = dequantize(out, out.name(op.bias), op.bias, uniform(out, element_of(op.bias)))
+        total = out.node("Add", [total, over_channels(out, op, name)])
+    quantize(out, total, op.results[0], uniform(out, element_of(op.results[0])), out.output)
+    return True
+
+
+def _rows(summed: Sequence[int], weights: Array) -> Array:
+    """Returns weights with the summed axes merged into the last one."""
+    kept = [size for axis, size in enumerate(weights.shape) if axis not in summed]
+    return np.moveaxis(weights, summed, range(-len(summed), 0)).reshape(*kept, -1)
+
+
+def _summed_axes(op: NnOp, rank: int) -> tuple[int, ...]:
+    match op:
+        case contraction.MatMulOp():
+            return (rank - 1 if op.is_rhs_transposed or rank == 1 else rank - 2,)
+        case contraction.FullyConnectedOp():
+            return (1,)
+        case _:
+            return tuple(range(1, rank))
+
+
+def _contraction(out: Outgoing, op: NnOp, value: str, integers: Array, wide: Any, bound: int) -> str:
+    """Returns the exact sums in f32."""
+    if isinstance(op, contraction.WindowedContractionOp):
+        rows = op.by_output(integers) if isinstance(op, contraction.ConvTransposeOp) else integers
+        return out.cast(sums_of_windows(out, op, integers, bound, math.prod(rows.shape[1:])).name, f32)
+    is_transposed = isinstance(op, contraction.FullyConnectedOp) or (
+        isinstance(op, contraction.MatMulOp) and op.is_rhs_transposed
+    )
+    factor = out.constant(integers.swapaxes(-1, -2) if is_transposed else integers, wide)
+    return out.cast(out.node("MatMul", [value, factor]), f32)

@@ -25,7 +25,6 @@ from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantized
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import arguments_by, evaluate, operand_layout
 from qmlir.onnx.export.emission import MATRIX, Exporter, Outgoing, container
-from qmlir.onnx.export.forms.arithmetic import EXACT_F32, magnitude_of, product_of
 from qmlir.onnx.export.forms.casts import (
     WIDE_BITS,
     dequantize,
@@ -37,7 +36,7 @@ from qmlir.onnx.export.forms.casts import (
     uniform,
 )
 from qmlir.onnx.export.forms.data_movement import whole_storage, write_inside
-from qmlir.onnx.export.forms.integer import is_function
+from qmlir.onnx.export.forms.integer import EXACT_F32, is_function, magnitude_of, product_of
 from qmlir.onnx.export.forms.qlinear import agrees_with_qlinear, has_qlinear_types, is_whole, saturated_storage
 
 # Operators that ONNX Runtime fuses, unless its optimizations are off.
