@@ -109,7 +109,7 @@ def add_island(
     except (InterpretationError, DiagnosticError) as error:
         help = advice_for(domain_of(first), is_refused=True)
         raise node_error(first, f"is unsupported and cannot run in ONNX Runtime: {error}{help}") from error
-    result_types = [_type_of(info, first) for info in model.graph.output]
+    result_types = [_type_of(info.name, info.type, first) for info in model.graph.output]
     data = model.SerializeToString(deterministic=True)
     return builder.append(OnnxIslandOp.of(data, reason, operands, result_types), origins).results
 
@@ -221,16 +221,15 @@ def _type_of_array(array: Any) -> TypeProto:
     return helper.make_tensor_type_proto(kind, [None] * array.ndim)
 
 
-def _type_of(info: ValueInfoProto, node: NodeProto) -> TypeAttribute:
+def _type_of(name: str, type_: TypeProto, node: NodeProto) -> TypeAttribute:
     """Returns the type of a result. Raises `DiagnosticError` for a kind of value that modules don't support."""
-    type_ = info.type
     if type_.HasField("sequence_type") and type_.sequence_type.elem_type.HasField("tensor_type"):
         return SequenceType(tensor_type(type_.sequence_type.elem_type.tensor_type))
     if not _is_known(type_) or type_.tensor_type.elem_type not in ELEMENT_TYPES:
         kind = (type_.WhichOneof("value") or "value of an unknown type").removesuffix("_type")
         raise node_error(
             node,
-            f"is unsupported, and its output '{info.name}' is a {kind}, which a module cannot represent; cut the model "
+            f"is unsupported, and its output '{name}' is a {kind}, which a module cannot represent; cut the model "
             "before it with --cut-outputs (cut_outputs=)",
         )
     return tensor_type(type_.tensor_type)

@@ -17,6 +17,7 @@ from qmlir.dialects.nn.requantize import decompose
 from qmlir.ir.builtin_types import element_of, ranked_tensor
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.interfaces import ReadsShapesOnly
+from qmlir.onnx.export.control import has_steps, write_steps
 from qmlir.onnx.export.emission import (
     Exporter,
     ExportForm,
@@ -31,7 +32,6 @@ from qmlir.onnx.export.forms.data_movement import between_equal_casts, write_bet
 from qmlir.onnx.export.forms.integer import write_blocks, write_integer
 from qmlir.onnx.export.forms.qdq import can_be_between_casts, is_certain, is_fused_alike, write_between_casts
 from qmlir.onnx.export.forms.qlinear import write_qlinear, write_source
-from qmlir.onnx.export.forms.steps import has_steps, write_steps
 
 Exporters = Mapping[type[Operation], Exporter]
 
