@@ -33,6 +33,7 @@ from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import Origin, name_results, origins_of
 from qmlir.ir.signature import set_ports
 from qmlir.ir.verification import verify
+from qmlir.onnx import ports
 from qmlir.onnx.annotations import take_ranges
 from qmlir.onnx.checking import check_branch, check_nodes, check_standard, check_text, check_types, opsets
 from qmlir.onnx.control import STRUCTURED, Control, NoForm
@@ -52,15 +53,6 @@ from qmlir.onnx.inference import inferred_types
 from qmlir.onnx.islands import OPEN_RANK, UnknownRankError, add_island
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.order import captured_tensors, needed_nodes, subgraphs, used_tensors
-from qmlir.onnx.ports import (
-    declared_name,
-    declared_types,
-    input_ports,
-    onnx_type,
-    output_port,
-    replaceable_defaults,
-    type_name,
-)
 from qmlir.onnx.reading import OnnxModel
 from qmlir.onnx.restoring import restored
 from qmlir.onnx.unsupported import (
@@ -151,7 +143,7 @@ class _ModelImporter:
         nodes = needed_nodes(graph)
         self.operators.check(nodes, versions, self.model.name)
         self._check_model({name for node in nodes for name in node.input})
-        inputs = input_ports(self.model.proto, shapes)
+        inputs = ports.input_ports(self.model.proto, shapes)
         self._tell_defaults()
         self.names.update(map(node_name, nodes))
         function = FuncOp("main", FunctionType.from_lists([port.type for port in inputs], []))
@@ -159,9 +151,9 @@ class _ModelImporter:
         values: dict[str, SSAValue] = {port.name: value for port, value in zip(inputs, block.args, strict=True)}
         initializers = {each.name: each for each in graph.initializer}
         scope = _Scope(GraphBuilder(block, self.model.directory), versions, values, initializers)
-        scope.declared = declared_types(graph) if not shapes else {}
+        scope.declared = ports.declared_types(graph) if not shapes else {}
         scope.types = {
-            each.name: declared_name(each.type) for each in graph.value_info if each.type.WhichOneof("value")
+            each.name: ports.declared_name(each.type) for each in graph.value_info if each.type.WhichOneof("value")
         }
         for port in inputs:
             suggest_name(scope.values[port.name], port.name)
@@ -171,7 +163,7 @@ class _ModelImporter:
         function.function_type = FunctionType.from_lists(
             function.function_type.inputs.data, [value.type for value in outputs]
         )
-        set_ports(function, inputs, list(map(output_port, graph.output, outputs)))
+        set_ports(function, inputs, list(map(ports.output_port, graph.output, outputs)))
         scope.builder.sweep()
         if not self.is_training_expected:
             self._warn_of_training(function)
@@ -187,7 +179,7 @@ class _ModelImporter:
         outputs: list[SSAValue] = []
         for each in self.model.proto.graph.output:
             value = self._value(each.name, scope, None)
-            found, declared = type_name(value), declared_name(each.type)
+            found, declared = ports.type_name(value), ports.declared_name(each.type)
             if each.type.WhichOneof("value") and found not in (None, declared):
                 raise model_error(f"output '{each.name}' is declared as {declared}, but is {found}")
             outputs.append(value)
@@ -211,7 +203,7 @@ class _ModelImporter:
     def _tell_defaults(self) -> None:
         """Warns about inputs whose default values are not used."""
         proto = self.model.proto
-        if not (names := replaceable_defaults(proto)):
+        if not (names := ports.replaceable_defaults(proto)):
             return
         given = {each.name for each in proto.graph.initializer}
         others = ",".join(each.name for each in proto.graph.input if each.name not in given)
@@ -307,7 +299,7 @@ class _ModelImporter:
 
     def _enter(self, node: NodeProto, name: str, value: SSAValue, scope: _Scope) -> None:
         """Binds `name` to `value`, refined by the declared type. Raises `DiagnosticError` if the types contradict."""
-        declared, found = scope.types.get(name), type_name(value)
+        declared, found = scope.types.get(name), ports.type_name(value)
         if declared is not None and found not in (None, declared):
             raise node_error(node, f"'{name}' is declared as {declared}, but the node returns {found}")
         if name in scope.declared:
@@ -339,7 +331,7 @@ class _ModelImporter:
                 )
             own = dict(zip((each.name for each in graph.input), given, strict=True))
             initializers = {each.name: each for each in graph.initializer}
-            declared = declared_types(graph) if scope.declared else {}
+            declared = ports.declared_types(graph) if scope.declared else {}
             return _Scope(builder, scope.opsets, {**scope.values, **own}, initializers, declared, call=origin)
 
         def import_graph(graph: GraphProto, builder: GraphBuilder, given: Sequence[SSAValue]) -> list[SSAValue]:
@@ -468,7 +460,7 @@ class _ModelImporter:
                     node, f"output '{node.output[len(found)]}' is not supported (only the first {len(found)})"
                 )
             return found
-        types = [TypeProto() if value is None else onnx_type(value) for value in inputs]
+        types = [TypeProto() if value is None else ports.onnx_type(value) for value in inputs]
         function = definition(node, version, types)
         if function is None:
             raise RefusedNodeError(

@@ -7,7 +7,6 @@ The metadata contain the text of the module, so that importing an exported model
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from functools import partial
 from importlib.metadata import version
 from typing import cast
 
@@ -57,6 +56,8 @@ class _ModuleExporter:
     module: ModuleOp
     settings: Settings
     exporters: Mapping[type[Operation], Exporter] = field(default_factory=registry.onnx_exporters)
+    names: Mapping[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    node_names: ValueNames = field(default_factory=ValueNames)
     packed: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     unsigned: AbstractSet[SSAValue] = field(default_factory=set[SSAValue])
     tables: set[str] = field(default_factory=set[str])
@@ -74,22 +75,17 @@ class _ModuleExporter:
             function = _only_function(self.module)
             sink_constants(function)
         inputs, outputs = inputs_of(function), outputs_of(function)
-        names, taken = names_of(function, inputs, outputs, nested_values(function))
+        self.names, taken = names_of(function, inputs, outputs, nested_values(function))
         graph = GraphProto(name=_graph_name(self.module, function))
         self.packed = packed_constants(function, self.settings)
         self.unsigned = unsigned_values(function, self.settings, self.packed) - of_regions(function)
-        node_names = ValueNames()
-        add = partial(self._added, names=names, node_names=node_names)
-        self.control = ControlWriter(names, taken, node_names, add)
+        self.control = ControlWriter(self.names, taken, self.node_names, self._added)
         ops = list(function.body.block.ops)
-        groups = [Group(op, add(graph, op)) for op in ops if not isinstance(op, ReturnOp)]
-        self._add_ports(graph, function, inputs, outputs, names)
-        for op in ops:
-            graph.value_info.extend(
-                self._info(names[result], result)
-                for result in op.results
-                if has_onnx_type(result.type) and names[result] not in {port.name for port in outputs}
-            )
+        groups = [Group(op, self._added(graph, op)) for op in ops if not isinstance(op, ReturnOp)]
+        self._add_ports(graph, function, inputs, outputs)
+        ends = {port.name for port in outputs}
+        results = [result for op in ops for result in op.results if has_onnx_type(result.type)]
+        graph.value_info.extend(self._info(result) for result in results if self.names[result] not in ends)
         model = self._model(graph)
         if self.settings.functions and (structured := next(filter(is_structured, ops), None)) is not None:
             raise op_error(
@@ -100,9 +96,7 @@ class _ModuleExporter:
         keep(model, self.constants.text(module), self.settings)
         return model
 
-    def _added(
-        self, graph: GraphProto, op: Operation, names: Mapping[SSAValue, str], node_names: ValueNames
-    ) -> Sequence[NodeProto]:
+    def _added(self, graph: GraphProto, op: Operation) -> Sequence[NodeProto]:
         """Adds the nodes and tensors of an operation to the graph; returns the nodes."""
         if isinstance(op, SILENT):
             return []
@@ -113,17 +107,17 @@ class _ModuleExporter:
         if op.regions:
             raise op_error(op, "cannot be exported: it has a region")
         if not isinstance(op, ConstantOp):
-            exporter_of(Outgoing(op, self.settings, names, []), op, self.exporters)
+            exporter_of(Outgoing(op, self.settings, self.names, []), op, self.exporters)
         with faults_from_outside(lambda reason: op_error(op, f"cannot be exported: its exporter failed: {reason}")):
-            found = written(op, self.settings, names, self.exporters, self.packed, self.unsigned)
+            found = written(op, self.settings, self.names, self.exporters, self.packed, self.unsigned)
         if isinstance(op, ConstantOp):
             self.constants.add(op, found.initializers[0])
         elif not found.nodes:
             where = registry.of_package(self.exporters.get(type(op)))
             raise op_error(op, f"cannot be exported: its exporter adds no node{where}")
         for node in found.nodes:
-            own = "+".join(map(str, origins_of(op))) or names[op.results[0]]
-            node.name = node_names.take(own if len(found.nodes) == 1 else "", f"{own}/{node.op_type}")
+            own = "+".join(map(str, origins_of(op))) or self.names[op.results[0]]
+            node.name = self.node_names.take(own if len(found.nodes) == 1 else "", f"{own}/{node.op_type}")
         graph.node.extend(found.nodes)
         for domain, number in found.versions.items():
             if self.versions.setdefault(domain, number) != number:
@@ -135,14 +129,7 @@ class _ModuleExporter:
                 self.tables.add(tensor.name)
         return found.nodes
 
-    def _add_ports(
-        self,
-        graph: GraphProto,
-        function: FuncOp,
-        inputs: Sequence[Port],
-        outputs: Sequence[Port],
-        names: Mapping[SSAValue, str],
-    ) -> None:
+    def _add_ports(self, graph: GraphProto, function: FuncOp, inputs: Sequence[Port], outputs: Sequence[Port]) -> None:
         said = function.arg_attrs.data if function.arg_attrs is not None else [DictionaryAttr({})] * len(inputs)
         # ONNX Runtime infers types in branches that these sizes may never take, and rejects mismatches there. So inputs
         # that are used in branches are declared with dynamic sizes.
@@ -162,17 +149,15 @@ class _ModuleExporter:
             if not has_onnx_type(value.type):
                 raise text_error(f"output '{port.name}' has type {value.type}, which ONNX does not support")
             info = value_info(port.name, value.type, port.dims)
-            if names[value] == port.name:
+            if self.names[value] == port.name:
                 naming.write(info, _statistics(value))
-            else:
-                # The value is also an input or another output.
-                node = helper.make_node("Identity", [names[value]], [port.name])
-                graph.node.append(node)
+            else:  # the value is also an input or another output
+                graph.node.append(helper.make_node("Identity", [self.names[value]], [port.name]))
             graph.output.append(info)
 
-    def _info(self, name: str, value: SSAValue) -> ValueInfoProto:
+    def _info(self, value: SSAValue) -> ValueInfoProto:
         """Returns the declaration of a value: its exported type and its statistics."""
-        info = value_info(name, value.type)
+        info = value_info(self.names[value], value.type)
         if value in self.packed:
             info.type.tensor_type.elem_type = self.packed[value]
         if value in self.unsigned:
