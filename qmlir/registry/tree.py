@@ -89,8 +89,8 @@ UPSTREAM_REPLACED = frozenset({"apply-pdl", "canonicalize", "cse", "dce"})
 """Passes whose names xDSL also uses: qmlir's tools run these, `xdsl-opt` keeps its own."""
 
 _ONNX = (
-    "activations", "attention", "contraction", "elementwise", "movement", "normalization", "pooling",
-    "quantization", "recurrent", "resizing", "sequence", "shapes", "trees",
+    "activations", "attention", "contraction", "elementwise", "machine_learning", "movement", "normalization",
+    "pooling", "quantization", "recurrent", "resizing", "sequence", "shapes",
 )  # fmt: skip
 """The families of ONNX operators with both importers and exporters."""
 
@@ -171,7 +171,6 @@ TREE = Contribution(
     importers=_onnx_rows(
         "IMPORTERS",
         "dynamic",
-        "machine_learning",
         "text",
     ),
     exporters=(*_onnx_rows("EXPORTERS"), "qmlir.onnx.islands:EXPORTERS"),

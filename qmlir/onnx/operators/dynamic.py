@@ -1,17 +1,18 @@
 """Importers of dynamic quantization: integers whose parameters are computed at run time, and their contractions.
 
 DynamicQuantizeLinear becomes `nn.dynamic_quantize`. MatMulInteger and ConvInteger, which read its integers, become
-contractions of bytes (`integer_products`). ONNX Runtime's operators in `com.microsoft` become sequences of these.
-According to onnxruntime/contrib_ops/cpu/quantization/, MatMulIntegerToFloat and DynamicQuantizeMatMul
-(dynamic_quantize_matmul.cc) multiply the i32 sum by `f32(a_scale * b_scale)` and then add the bias, each rounded to
-f32; MatMulNBits (matmul_nbits.cc) dequantizes the blocks of the weights and multiplies floats. Its attribute
-`accuracy_level`, which allows kernels to compute in less than f32, is ignored.
+contractions of bytes. ONNX Runtime's operators in `com.microsoft` become sequences of these. According to
+onnxruntime/contrib_ops/cpu/quantization/, MatMulIntegerToFloat and DynamicQuantizeMatMul (dynamic_quantize_matmul.cc)
+multiply the i32 sum by `f32(a_scale * b_scale)` and then add the bias, each rounded to f32; MatMulNBits
+(matmul_nbits.cc) dequantizes the blocks of the weights and multiplies floats. Its attribute `accuracy_level`, which
+allows kernels to compute in less than f32, is ignored.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, Signedness, f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, Signedness, f32, i32
 from xdsl.ir import SSAValue
 
 from qmlir.arithmetic.arrays import Array
@@ -20,14 +21,179 @@ from qmlir.dialects.nn.dynamic import ops as dynamic
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.recurrent.ops import DynamicLstmOp
-from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.ir.builtin_types import element_of
+from qmlir.dialects.nn.reduction import ops as reduction
+from qmlir.dialects.nn.shapes import ops as expansion
+from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.operators import integer_products
-from qmlir.onnx.operators.quantization import UI8, dequantized, matrix_parameters, storage_of
+from qmlir.onnx.operators.contraction import window_properties
+from qmlir.onnx.operators.quantization import UI8, centred, convolution, dequantized, matrix_parameters, storage_of
 from qmlir.onnx.operators.recurrent import LSTM_OPERANDS, recurrent
-from qmlir.onnx.parameters import check_scales, with_live_scales
+from qmlir.onnx.parameters import QParams, check_scales, with_live_scales
+
+# --- Contractions of 8-bit integers whose zero points may be known only at run time -----------------------------------
+#
+# They become contractions of quantized values with scale 1 and i32 accumulators, so that bytes are multiplied. A
+# constant zero point is part of the type. For any other, the type has zero point 0 and the sum is corrected:
+# `sum (a - z)(b - y) = sum a (b - y) - z sum (b - y)`, where the second sum is constant if the weights are. If integers
+# are wider than 8 bits, or a sum might overflow i32, zero points are subtracted before the multiplication.
+
+_LARGEST = (1 << 31) - 1
+
+_SUM = UniformQuantizedType.per_tensor(i32, f32, 1.0)
+"""The type of an exact sum."""
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """An operand of the contraction, with a type of scale 1 that includes the zero point if it is constant."""
+
+    parameters: QParams
+    value: SSAValue
+    """The operand as plain integers."""
+
+    element: UniformQuantizedType
+    is_corrected: bool
+    """Whether its zero point is known at run time only."""
+
+    @staticmethod
+    def of(parameters: QParams, index: int, axis: int | None) -> "_Factor | None":
+        """Returns input `index`, whose zero point may be per index of `axis`; `None` if no type can represent it."""
+        node, value = parameters.node, parameters.node.input(index)
+        storage = storage_of(node, value)
+        if storage.width.data != 8:
+            return None
+        zero_point = parameters.zero_point
+        known = np.zeros((), np.int64) if zero_point is None else node.graph.constant_value(zero_point)
+        if known is None:
+            return _Factor(parameters, value, _of_scale_1(storage, np.zeros(())), True)
+        if known.size == 1:
+            return _Factor(parameters, value, _of_scale_1(storage, known.reshape(())), False)
+        aligned = parameters.layout.aligned(node, known.shape)
+        if axis is None or parameters.layout.block or [place for place, n in enumerate(aligned) if n > 1] != [axis]:
+            return None
+        return _Factor(parameters, value, _of_scale_1(storage, known.reshape(-1), axis), False)
+
+    @property
+    def node(self) -> Node:
+        """The contraction node."""
+        return self.parameters.node
+
+    @property
+    def stored(self) -> SSAValue:
+        """Returns the operand as a quantized value."""
+        return self.node.graph.stored(self.value, self.element, [self.node.origin])
+
+    @property
+    def largest(self) -> int:
+        """The largest absolute value of the operand minus its zero point."""
+        low, high = storage_limits(self.element.storage)
+        points = self.element.zero_points
+        return int(max(abs(high - points.min()), abs(low - points.max()), 0))
+
+    @property
+    def zero_point(self) -> SSAValue:
+        """Returns the run-time zero point as i32, in a shape that broadcasts against the operand."""
+        assert self.parameters.zero_point is not None
+        return self.parameters.spread(self.node.cast(self.parameters.zero_point, i32))
+
+    def sums(self, axes: tuple[int, ...]) -> SSAValue:
+        """Returns the i32 sums over `axes` (kept) of the integers minus the zero point of the type."""
+        known = self.node.graph.constant_value(self.value)
+        if known is None:
+            constant = None if self.is_corrected else self.parameters.zero_point
+            typed = QParams(self.node, None, constant, self.parameters.layout)
+            return self.node.add(reduction.ReduceSumOp, centred(typed, self.value, i32), axes=axes).result
+        points = self.element.zero_points
+        if points.size > 1:
+            points = points.reshape([-1 if place == self.element.axis else 1 for place in range(known.ndim)])
+        total = (known.astype(np.int64) - points).sum(axis=axes, keepdims=True)
+        return self.node.add_constant(total.astype(np.int32), i32)
+
+    def centred_sums(self, axes: tuple[int, ...]) -> SSAValue:
+        """Returns the i32 sums over `axes` (kept) of the integers minus their actual zero point."""
+        return self.node.add(reduction.ReduceSumOp, centred(self.parameters, self.value, i32), axes=axes).result
+
+
+def _of_scale_1(storage: IntegerType, zero_points: Array, axis: int | None = None) -> UniformQuantizedType:
+    if axis is None:
+        return UniformQuantizedType.per_tensor(storage, f32, 1.0, int(zero_points))
+    return UniformQuantizedType.per_axis(storage, f32, axis, np.ones(zero_points.size), zero_points)
+
+
+def _fits(a: _Factor | None, b: _Factor | None, terms: int) -> bool:
+    """Returns True if i32 holds every sum."""
+    if a is None or b is None or terms == DYNAMIC_INDEX:
+        return False
+    return max(terms, 1) * a.largest * b.largest <= _LARGEST
+
+
+def _less(node: Node, value: SSAValue, zero_point: SSAValue, sums: SSAValue) -> SSAValue:
+    """`value - zero_point * sums`."""
+    return node.add(elementwise.SubOp, value, node.add(elementwise.MulOp, zero_point, sums).result).result
+
+
+def _matrix_product(node: Node, a_zero_point: int = 2, b_zero_point: int = 3) -> SSAValue:
+    """Returns the i32 matmul of inputs 0 and 1, whose zero points are in inputs `a_zero_point` and `b_zero_point`."""
+    left = matrix_parameters(node, 0, None, a_zero_point, is_right=False)
+    right = matrix_parameters(node, 1, None, b_zero_point, is_right=True)
+    shapes = node.shape(0), node.shape(1)
+    terms = shapes[1][-2] if len(shapes[1]) > 1 else DYNAMIC_INDEX
+    terms = shapes[0][-1] if terms == DYNAMIC_INDEX and shapes[0] else terms
+    are_matrices = min(map(len, shapes)) >= 2
+    a = _Factor.of(left, 0, None) if are_matrices else None
+    b = _Factor.of(right, 1, len(shapes[1]) - 1) if are_matrices else None
+    if a is None or b is None or not _fits(a, b, terms):
+        factors = centred(left, node.input(0), i32), centred(right, node.input(1), i32)
+        return node.add(contraction.MatMulOp, *factors).result
+    total = node.graph.plain(node.add(contraction.MatMulOp, a.stored, b.stored, result_element=_SUM).result)
+    if a.is_corrected:
+        total = _less(node, total, a.zero_point, b.sums((len(shapes[1]) - 2,)))
+    if b.is_corrected:
+        total = _less(node, total, b.zero_point, a.centred_sums((len(shapes[0]) - 1,)))
+    return total
+
+
+def _convolved(node: Node) -> SSAValue:
+    """Imports ConvInteger: convolves input 0 with input 1, whose zero points are inputs 2 and 3, to i32.
+
+    Padding has the value of the data's zero point, so that it adds nothing. If that is known only at run time, the data
+    is padded by a separate operation.
+    """
+    data, weight = QParams.of(node, None, 2), QParams.of(node, None, 3, node.shape(1))
+    x, w = _Factor.of(data, 0, None), _Factor.of(weight, 1, 0)
+    sizes = node.shape(1)[1:]
+    terms = DYNAMIC_INDEX if DYNAMIC_INDEX in sizes else int(np.prod(sizes))
+    if x is None or w is None or w.is_corrected or not _fits(x, w, terms):
+        return convolution(node, centred(data, node.input(0), i32), centred(weight, node.input(1), i32))
+    if not x.is_corrected:
+        return node.graph.plain(convolution(node, x.stored, w.stored, None, _SUM))
+    value, properties = _padded(node, x)
+    stored = node.graph.stored(value, x.element, [node.origin])
+    total = node.graph.plain(
+        node.add(contraction.ConvOp, stored, w.stored, None, **properties, result_element=_SUM).result
+    )
+    rank = len(node.shape(1))
+    sums = w.sums(tuple(range(1, rank)))
+    by_channel = [1, shape_of(sums)[0], *[1] * (rank - 2)]
+    return _less(node, total, x.zero_point, node.reshaped(sums, by_channel))
+
+
+def _padded(node: Node, x: _Factor) -> tuple[SSAValue, dict[str, Any]]:
+    """Returns the data padded with its zero point, and the properties of a convolution without padding."""
+    properties = window_properties(node, node.shape(1)[2:]) | {"groups": node.attribute("group")}
+    pads = properties.pop("pads", None)
+    if pads is None:
+        return x.value, properties
+    begins, ends = pads[: len(pads) // 2], pads[len(pads) // 2 :]
+    zero_point = x.parameters.zero_point
+    assert zero_point is not None
+    if shape_of(zero_point):
+        zero_point = node.reshaped(zero_point, [])
+    both = [0, 0, *begins, 0, 0, *ends]
+    return node.add(expansion.PadOp, x.value, zero_point, pads=both).result, properties
+
 
 # --- Contractions with float results ----------------------------------------------------------------------------------
 
@@ -45,7 +211,7 @@ def _matmul_integer_to_float(node: Node) -> SSAValue:
     assert a.scale is not None
     assert b.scale is not None
     scale = node.add(elementwise.MulOp, a.spread(a.scale), b.spread(b.scale)).result
-    return _scaled(node, integer_products.matrix_product(node, 4, 5), scale, node.optional(6))
+    return _scaled(node, _matrix_product(node, 4, 5), scale, node.optional(6))
 
 
 def _dynamic_quantize_matmul(node: Node) -> SSAValue:
@@ -150,8 +316,8 @@ def _layer_weights(node: Node, index: int) -> SSAValue:
 
 
 IMPORTERS: dict[str, Importer] = {
-    "ConvInteger": integer_products.convolved,
-    "MatMulInteger": integer_products.matrix_product,
+    "ConvInteger": _convolved,
+    "MatMulInteger": _matrix_product,
     f"{MICROSOFT}::DynamicQuantizeMatMul": _dynamic_quantize_matmul,
     f"{MICROSOFT}::DynamicQuantizeLSTM": recurrent(DynamicLstmOp, LSTM_OPERANDS, "input_forget", _layer_weights),
     f"{MICROSOFT}::MatMulIntegerToFloat": _matmul_integer_to_float,

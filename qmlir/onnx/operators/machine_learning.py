@@ -1,23 +1,34 @@
-"""Operators of ai.onnx.ml that map to `nn`: linear models and the preprocessing of their data.
+"""Operators of ai.onnx.ml: linear models, the preprocessing of their data, and ensembles of decision trees.
 
-They accept any numeric type and compute in f32. Nodes with strings, or in unsupported forms, fall back to islands.
+Linear models accept any numeric type and compute in f32. Nodes with strings, or in unsupported forms, fall back to
+islands.
 """
 
 import math
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, f64, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, f64, i1, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.activations import ops as activations
+from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.logic import ops as logic
+from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.normalization import ops as softmax
 from qmlir.dialects.nn.reduction import ops as reduction
+from qmlir.dialects.nn.trees import ops as trees
+from qmlir.dialects.nn.trees.evaluate import checked_trees
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.onnx.export.emission import Exporter, Outgoing
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.movement import flattened
 
@@ -25,7 +36,7 @@ SMALLEST_NORM = 1e-30
 """The smallest norm (`onnx.reference`), so that a row of zeros stays zero."""
 
 
-def table(node: Node) -> tuple[SSAValue, int]:
+def _table(node: Node) -> tuple[SSAValue, int]:
     """Returns the input, with a row for each sample, and its number of columns."""
     value, shape = node.input(), node.shape()
     if len(shape) != 2 or shape[1] == DYNAMIC_INDEX:
@@ -57,7 +68,7 @@ def _array_feature_extractor(node: Node) -> SSAValue:
 
 def _scaler(node: Node) -> SSAValue:
     """`(x - offset) * scale`, in f64 where the data is."""
-    value, columns = table(node)
+    value, columns = _table(node)
     element = f64 if element_of(value) == f64 else f32
     value = node.cast(value, element)
     dtype = node.graph.dtype_of(element)
@@ -74,7 +85,7 @@ def _normalizer(node: Node) -> SSAValue:
     norms = {"L1": reduction.ReduceL1Op, "L2": reduction.ReduceL2Op}
     if kind not in norms:  # ONNX takes the largest magnitude as MAX, ONNX Runtime the largest element
         raise node.unsupported(f"norm must be one of {', '.join(norms)}, but got {kind}")
-    value = node.cast(table(node)[0], f32)
+    value = node.cast(_table(node)[0], f32)
     norm = node.add(norms[kind], value, axes=[1], keep_dims=True).result
     norm = node.add(elementwise.MaxOp, norm, node.scalar(SMALLEST_NORM, norm)).result
     return node.add(elementwise.DivOp, value, norm).result
@@ -90,7 +101,7 @@ def _binarizer(node: Node) -> SSAValue:
 
 def _imputer(node: Node) -> SSAValue:
     """Numbers of each column in the place of those that are missing: NaN, or a number that stands for it."""
-    value, columns = table(node)
+    value, columns = _table(node)
     if element_of(value) not in (f32, i64):
         raise node.unsupported(f"requires f32 or i64, but got {value.type}")
     kind = "float" if element_of(value) == f32 else "int64"
@@ -106,7 +117,7 @@ def _imputer(node: Node) -> SSAValue:
 
 def _linear(node: Node, outputs: int) -> SSAValue:
     """`[samples, outputs]`: the fully connected layer of a linear model."""
-    value, columns = table(node)
+    value, columns = _table(node)
     coefficients, intercepts = (_numbers(node, name, np.float32) for name in ("coefficients", "intercepts"))
     if coefficients.size != outputs * columns:
         raise node.error(f"expected {columns} x {outputs} coefficients, but got {coefficients.size}")
@@ -117,7 +128,7 @@ def _linear(node: Node, outputs: int) -> SSAValue:
     return node.add(contraction.FullyConnectedOp, node.cast(value, f32), weight, bias).result
 
 
-def transformed(node: Node, scores: SSAValue, kind: str) -> SSAValue:
+def _transformed(node: Node, scores: SSAValue, kind: str) -> SSAValue:
     """Applies the post-transformation `kind` of ai.onnx.ml to scores."""
     match kind:
         case "NONE":
@@ -131,7 +142,7 @@ def transformed(node: Node, scores: SSAValue, kind: str) -> SSAValue:
 
 
 def _linear_regressor(node: Node) -> SSAValue:
-    return transformed(node, _linear(node, node.attribute("targets")), node.attribute("post_transform"))
+    return _transformed(node, _linear(node, node.attribute("targets")), node.attribute("post_transform"))
 
 
 def _linear_classifier(node: Node) -> list[SSAValue]:
@@ -140,16 +151,462 @@ def _linear_classifier(node: Node) -> list[SSAValue]:
     if node.attribute("classlabels_strings") or labels.size < 2 or _numbers(node, "intercepts", np.float32).size == 1:
         raise node.unsupported("string labels and a single logit for two classes are not supported")
     scores = _linear(node, labels.size)
-    place = node.add(reduction.ArgMaxOp, scores, axis=1, keep_dims=False).result
-    table = node.add_constant(labels, i64)
-    return [
-        node.add(indexing.GatherOp, table, place, axis=0).result,
-        transformed(node, scores, node.attribute("post_transform")),
-    ]
+    return [_best_label(node, labels, scores), _transformed(node, scores, node.attribute("post_transform"))]
+
+
+def _label(node: Node, labels: Array, place: SSAValue) -> SSAValue:
+    return node.add(indexing.GatherOp, node.add_constant(labels, i64), place, axis=0).result
+
+
+def _best_label(node: Node, labels: Array, scores: SSAValue) -> SSAValue:
+    """Returns the label of the largest score of each sample."""
+    return _label(node, labels, node.add(reduction.ArgMaxOp, scores, axis=1, keep_dims=False).result)
+
+
+# Ensembles of decision trees: one `nn.tree_ensemble`, operations on its scores, and labels
+#
+# The operation has one comparison, `x <= threshold`, which expresses all others: a strict comparison uses the next
+# smaller threshold, a reversed one swaps its children, and a set becomes a node for each member. Scores match ONNX
+# Runtime: they are summed in f32 (f64 for f64 data), tree by tree in the order of the model, with base values added
+# after all trees. Cases that ONNX doesn't define, or in which ONNX Runtime violates the standard, fall back to islands.
+
+_MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
+"""The comparisons in the numbering of TreeEnsemble."""
+
+_AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
+_TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+
+_DOMAIN = "ai.onnx.ml"
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """An inner node of a tree: the nodes for rows that pass its comparison and for the others. A leaf is `~number`."""
+
+    feature: int
+    mode: str
+    values: Sequence[Any]
+    """The right side of the comparison: one number, or the members of a set."""
+
+    takes_missing: bool
+    first: int
+    second: int
+
+
+_Row = tuple[int, Any, bool, int, int]
+"""A node of the operation: feature, threshold, whether missing values pass, and the nodes after the comparison."""
+
+
+def _rows(branches: Sequence[_Branch], dtype: np.dtype[Any]) -> list[_Row]:
+    """Returns the nodes of the operation for branches, which keep their numbers; additional nodes follow them."""
+    rows: list[_Row] = [(0, 0, False, 0, 0)] * len(branches)
+
+    def added() -> int:
+        rows.append((0, 0, False, 0, 0))
+        return len(rows) - 1
+
+    for number, branch in enumerate(branches):
+        feature, missing, first, second = branch.feature, branch.takes_missing, branch.first, branch.second
+        value = dtype.type(branch.values[0])
+        below = _before(value)
+        match branch.mode:
+            case "BRANCH_GT" | "BRANCH_GTE" if np.isnan(value):  # no number passes
+                rows[number] = feature, value, missing, first, second
+            case "BRANCH_LEQ":
+                rows[number] = feature, value, missing, first, second
+            case "BRANCH_LT":
+                rows[number] = feature, below, missing, first, second
+            case "BRANCH_GT":
+                rows[number] = feature, value, not missing, second, first
+            case "BRANCH_GTE":
+                rows[number] = feature, below, not missing, second, first
+            case "BRANCH_NEQ":  # NaN is not equal to any number
+                other = added()
+                rows[number] = feature, value, False, other, first
+                rows[other] = feature, below, False, first, second
+            case _:  # equal to a member: a chain of tests
+                for place, member in enumerate(map(dtype.type, branch.values)):
+                    following = second if place == len(branch.values) - 1 else added()
+                    other = added()
+                    rows[number] = feature, member, missing, other, following
+                    rows[other] = feature, _before(member), False, following, first
+                    number = following
+    return rows
+
+
+def _before(value: Any) -> Any:
+    """Returns the next smaller float, so that `x < value` is `x <= _before(value)`; NaN for `-inf`."""
+    smallest = value == -np.inf
+    return value.dtype.type(np.nan) if smallest else np.nextafter(value, value.dtype.type(-np.inf))
+
+
+def _from(reference: int, nodes: int) -> int:
+    return reference if reference >= 0 else nodes + ~reference
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The trees of a model node: branches, roots, and the scores with their weights in each leaf."""
+
+    branches: Sequence[_Branch]
+    roots: Sequence[int]
+    leaves: Sequence[Sequence[tuple[int, Any]]]
+
+    @property
+    def scores(self) -> set[int]:
+        """Returns the scores for which any leaf has a weight."""
+        return {score for leaf in self.leaves for score, _ in leaf}
+
+    def always(self, count: int) -> bool:
+        """Returns True if every row gets a weight for every score."""
+        given = set[int]()
+        for root in self.roots:
+            seen, waiting, common = set[int](), [root], set(range(count))
+            while waiting:
+                reference = waiting.pop()
+                if reference in seen:
+                    continue
+                seen.add(reference)
+                if reference < 0:
+                    common &= {score for score, _ in self.leaves[~reference]}
+                else:
+                    waiting += [self.branches[reference].first, self.branches[reference].second]
+            given |= common
+        return len(given) == count
+
+
+def _classic(node: Node, kind: str) -> _Model:
+    """The trees of TreeEnsembleClassifier and TreeEnsembleRegressor, whose nodes are named by tree and number."""
+    lists = {
+        name: list(node.attribute(f"nodes_{name}", None) or ())
+        for name in ("treeids", "nodeids", "featureids", "modes", "truenodeids", "falsenodeids")
+    }
+    values = _floats(node, "nodes_values")
+    lengths = {name: len(each) for name, each in lists.items()} | {"values": len(values)}
+    if len(set(lengths.values())) != 1 or not len(values):
+        raise node.error(f"attributes of the tree nodes must be non-empty and of equal length, but got {lengths}")
+    missing = list(node.attribute("nodes_missing_value_tracks_true", None) or ())
+    names = list(zip(lists["treeids"], lists["nodeids"], strict=True))
+    numbers: dict[tuple[int, int], int] = {}
+    branches = leaves = 0
+    for name, mode in zip(names, lists["modes"], strict=True):
+        if name in numbers:
+            raise node.error(f"duplicate node {name[1]} of tree {name[0]}")
+        numbers[name] = ~leaves if mode == "LEAF" else branches
+        branches, leaves = (branches, leaves + 1) if mode == "LEAF" else (branches + 1, leaves)
+
+    def child(tree: int, number: int) -> int:
+        if (tree, number) not in numbers:
+            raise node.error(f"refers to node {number} of tree {tree}, which does not exist")
+        return numbers[tree, number]
+
+    made = [
+        _Branch(
+            lists["featureids"][place], mode, [values[place]], place < len(missing) and missing[place] == 1,
+            child(name[0], lists["truenodeids"][place]), child(name[0], lists["falsenodeids"][place]),
+        )
+        for place, (name, mode) in enumerate(zip(names, lists["modes"], strict=True))
+        if mode != "LEAF"
+    ]  # fmt: skip
+    roots = [numbers[name] for place, name in enumerate(names) if not place or names[place - 1][0] != name[0]]
+    given: list[list[tuple[int, Any]]] = [[] for _ in range(leaves)]
+    entries = (node.attribute(f"{kind}_{name}", None) or () for name in ("treeids", "nodeids", "ids"))
+    for tree, number, score, weight in zip(*entries, _floats(node, f"{kind}_weights"), strict=True):
+        if (reference := child(tree, number)) < 0:
+            given[~reference].append((score, weight))
+    return _Model(made, roots, given)
+
+
+def _floats(node: Node, name: str) -> Array:
+    """Numbers that are a list of floats, or a tensor of the type of the data."""
+    as_tensor = node.attribute(f"{name}_as_tensor", None)
+    return np.asarray(node.attribute(name, None) or (), np.float32) if as_tensor is None else as_tensor.reshape(-1)
+
+
+def _modern(node: Node) -> _Model:
+    """The trees of TreeEnsemble, whose nodes and leaves are numbered."""
+    modes: Array = node.attribute("nodes_modes").reshape(-1)
+    splits: Array = node.attribute("nodes_splits").reshape(-1)
+    missing: Sequence[int] = node.attribute("nodes_missing_value_tracks_true", None) or [0] * len(modes)
+    given: Array | None = node.attribute("membership_values", None)
+    members: list[Any] = [] if given is None else list(given.reshape(-1))
+    sets: list[list[Any]] = [[]]
+    for member in members:
+        if np.isnan(member):
+            sets.append([])
+        else:
+            sets[-1].append(member)
+    queue = iter(sets)
+    references = {
+        way: [
+            ~number if is_leaf else number
+            for number, is_leaf in zip(
+                node.attribute(f"nodes_{way}nodeids"), node.attribute(f"nodes_{way}leafs"), strict=True
+            )
+        ]
+        for way in ("true", "false")
+    }
+    branches: list[_Branch] = []
+    for place, feature in enumerate(node.attribute("nodes_featureids")):
+        mode = _MODES[int(modes[place])]
+        values: list[Any] = next(queue, list[Any]()) if mode == "BRANCH_MEMBER" else [splits[place]]
+        if not values:
+            raise node.unsupported("has a tree node without members")
+        branches.append(
+            _Branch(feature, mode, values, missing[place] == 1, references["true"][place], references["false"][place])
+        )
+    weights: Array = node.attribute("leaf_weights").reshape(-1)
+    leaves = [[(score, weight)] for score, weight in zip(node.attribute("leaf_targetids"), weights, strict=True)]
+    return _Model(branches, list(node.attribute("tree_roots")), leaves)
+
+
+def _element(node: Node) -> Attribute:
+    return f64 if element_of(node.input()) == f64 else f32
+
+
+def _scores(node: Node, model: _Model, count: int, aggregate: str) -> SSAValue:
+    """Returns the summed scores of all trees, `[samples, count]`, in f64 for f64 data."""
+    value, columns = _table(node)
+    element = _element(node)
+    dtype = np.dtype(node.graph.dtype_of(element))
+    for branch in model.branches:
+        if branch.mode not in _MODES or not 0 <= branch.feature < columns:
+            raise node.error(f"cannot compare column {branch.feature} of {columns} with mode {branch.mode}")
+    if any(not 0 <= score < count for score in model.scores):
+        raise node.error(f"weights refer to score {max(model.scores)}, but there are only {count} scores")
+    if any(len({score for score, _ in leaf}) < len(leaf) for leaf in model.leaves):
+        raise node.unsupported("a leaf has several weights for one score, which ONNX Runtime may ignore")
+    rows = _rows(model.branches, dtype)
+    roots = [_from(root, len(rows)) for root in model.roots]
+    children = [(_from(first, len(rows)), _from(second, len(rows))) for *_, first, second in rows]
+    features, thresholds, missing = ([row[place] for row in rows] for place in range(3))
+    width = max((len(leaf) for leaf in model.leaves), default=0) or 1
+    whole = list(range(count))
+    is_dense = all(sorted(score for score, _ in leaf) == whole for leaf in model.leaves)
+    if aggregate in ("MIN", "MAX") and not is_dense:
+        raise node.unsupported(f"aggregate {aggregate} requires a weight for every score in every leaf")
+    weights = np.zeros((len(model.leaves), width), dtype)
+    targets = np.zeros((len(model.leaves), width), np.int32)
+    for place, leaf in enumerate(model.leaves):
+        for at, (score, weight) in enumerate(sorted(leaf, key=lambda each: each[0]) if is_dense else leaf):
+            weights[place, at], targets[place, at] = weight, score
+    return node.add(
+        trees.TreeEnsembleOp,
+        node.cast(value, element),
+        node.add_constant(np.array(roots, np.int32), i32),
+        node.add_constant(np.array(features, np.int32), i32),
+        node.add_constant(np.array(thresholds, dtype), element),
+        node.add_constant(np.array(children, np.int32).reshape(-1, 2), i32),
+        node.add_constant(weights, element),
+        None if is_dense else node.add_constant(targets, i32),
+        node.add_constant(np.array(missing, np.int8), i1) if any(missing) else None,
+        count=count,
+        aggregate=aggregate.lower().replace("average", "sum"),
+    ).result
+
+
+def _base(node: Node, scores: SSAValue) -> SSAValue:
+    """Adds the base values to the scores, if there are any."""
+    values = _floats(node, "base_values")
+    if not len(values):
+        return scores
+    count = shape_of(scores)[1]
+    if len(values) != count:
+        raise node.unsupported(f"expected one base value per score ({count}), but got {len(values)}")
+    element = element_of(scores)
+    base = node.add_constant(values.astype(node.graph.dtype_of(element)), element)
+    return node.add(elementwise.AddOp, scores, base).result
+
+
+def _divided(node: Node, scores: SSAValue, aggregate: str, count: int) -> SSAValue:
+    if aggregate != "AVERAGE":
+        return scores
+    return node.add(elementwise.DivOp, scores, node.scalar(count, scores)).result
+
+
+def _regressor(node: Node) -> SSAValue:
+    count = node.attribute("n_targets", None) or 1
+    kind, aggregate = node.attribute("post_transform"), node.attribute("aggregate_function")
+    if kind != "NONE" and count == 1:  # ONNX Runtime takes NONE for it
+        raise node.unsupported(f"transforms its one score by {kind}")
+    model = _classic(node, "target")
+    scores = _divided(node, _scores(node, model, count, aggregate), aggregate, len(model.roots))
+    return _transformed(node, node.cast(_base(node, scores), f32), kind)
+
+
+def _ensemble(node: Node) -> SSAValue:
+    count: int = node.attribute("n_targets", None) or 1
+    kind, aggregate = (
+        names[int(node.attribute(name))]
+        for names, name in ((_TRANSFORMS, "post_transform"), (_AGGREGATES, "aggregate_function"))
+    )
+    model = _modern(node)
+    if kind != "NONE" and count == 1:
+        raise node.unsupported(f"transforms its one score by {kind}")
+    scores = _divided(node, _scores(node, model, count, aggregate), aggregate, len(model.roots))
+    return _transformed(node, scores, kind)
+
+
+def _classifier(node: Node) -> list[SSAValue]:
+    """The label of the largest score, and all scores; of two classes with one score, that of its sign or of a half."""
+    labels = np.asarray(node.attribute("classlabels_int64s", None) or (), np.int64)
+    if node.attribute("classlabels_strings", None) or labels.size < 2:
+        raise node.unsupported("requires at least two integer labels; string labels are not supported")
+    model, kind = _classic(node, "class"), node.attribute("post_transform")
+    if labels.size == 2:
+        return _one_of_two(node, model, labels, kind)
+    scores = _scores(node, model, labels.size, "SUM")
+    if not len(_floats(node, "base_values")) and not model.always(labels.size):
+        raise node.unsupported("requires a score for every class")
+    scores = _base(node, scores)
+    return [_best_label(node, labels, scores), _transformed(node, node.cast(scores, f32), kind)]
+
+
+def _one_of_two(node: Node, model: _Model, labels: Array, kind: str) -> list[SSAValue]:
+    """Returns the label and the scores of two classes, if all weights belong to class 0 and so to one score `s`.
+
+    If no weight is negative, the scores are `1 - s` and `s` and the threshold is 1 / 2; otherwise they are `-s` and `s`
+    and the threshold is 0. The second label is above the threshold.
+    """
+    is_probability = all(weight >= 0 for leaf in model.leaves for _, weight in leaf)
+    if model.scores - {0} or kind not in (("NONE",) if is_probability else ("NONE", "LOGISTIC")):
+        raise node.unsupported(
+            f"two classes that are chosen by the scores {sorted(model.scores)} with post_transform {kind} are not "
+            "supported"
+        )
+    score = _base(node, _scores(node, model, 1, "SUM"))
+    above = node.add(elementwise.GreaterOp, score, node.scalar(0.5 if is_probability else 0.0, score)).result
+    place = node.cast(node.reshaped(above, [shape_of(above)[0]]), i64)
+    if is_probability:
+        other = node.add(elementwise.SubOp, node.scalar(1.0, score), score).result
+    else:
+        other = node.add(elementwise.NegOp, score).result
+    both = node.cast(node.add(movement.ConcatOp, [other, score], axis=1).result, f32)
+    return [_label(node, labels, place), _transformed(node, both, kind)]
+
+
+# --- Exporting --------------------------------------------------------------------------------------------------------
+
+
+def _known(out: Outgoing, name: str, value: SSAValue) -> Array:
+    array = constant_array(value)
+    if array is None:
+        raise out.error(f"'{name}' must be constant: ONNX stores trees as attributes")
+    return array
+
+
+MOST_WRITTEN = 1 << 20
+"""The largest number of nodes and leaves of an exported ensemble."""
+
+
+@dataclass(frozen=True)
+class _Trees:
+    """The tables of an operation for export."""
+
+    roots: Array
+    features: Array
+    thresholds: Array
+    children: Array
+    missing: Array
+
+    def branch(self, node: int) -> _Branch:
+        """Returns a node in ONNX's format; two comparisons with adjacent numbers become one test for equality."""
+        feature, value, missing = int(self.features[node]), self.thresholds[node], bool(self.missing[node])
+        first, second = map(int, self.children[node])
+        if first < len(self.features) and self.features[first] == feature and second == self.children[first, 0]:
+            below, before = self.thresholds[first], _before(value)
+            if below == before or (np.isnan(below) and np.isnan(before)):
+                missing = missing and not self.missing[first]
+                return _Branch(feature, "BRANCH_EQ", [value], missing, int(self.children[first, 1]), second)
+        return _Branch(feature, "BRANCH_LEQ", [value], missing, first, second)
+
+    def written(self) -> Iterator[tuple[int, int, int, _Branch | None, tuple[int, int]]]:
+        """The tree, the number there, the node here, its branch if it has one, and the numbers that it leads to.
+
+        What several nodes lead to as equal to a number, as to a member of a set, is there once in each tree, as models
+        of LightGBM have it. ONNX Runtime takes that where rows pass a comparison; otherwise each node has its own.
+        """
+        for tree, root in enumerate(self.roots):
+            waiting, made = deque([(0, int(root))]), 1
+            shared: dict[int, int] = {}
+            while waiting:
+                number, reference = waiting.popleft()
+                if reference >= len(self.features):
+                    yield tree, number, reference, None, (0, 0)
+                    continue
+                branch = self.branch(reference)
+                ways: list[int] = []
+                for way, is_shared in ((branch.first, branch.mode == "BRANCH_EQ"), (branch.second, False)):
+                    known = shared.get(way) if is_shared else None
+                    if known is None:
+                        known, made = made, made + 1
+                        waiting.append((known, way))
+                    if is_shared:
+                        shared[way] = known
+                    ways.append(known)
+                yield tree, number, reference, branch, (ways[0], ways[1])
+
+
+_NODE_FIELDS = (
+    "treeids", "nodeids", "featureids", "modes", "values", "truenodeids", "falsenodeids", "missing_value_tracks_true",
+)  # fmt: skip
+_LEAF_FIELDS = ("treeids", "nodeids", "ids", "weights")
+
+
+def _export(out: Outgoing, op: trees.TreeEnsembleOp) -> None:
+    """A TreeEnsembleRegressor, in which two comparisons that tell what equals a number are one."""
+    if element_of(op.input) != f32:
+        raise out.error(f"requires f32 in older operator sets of ONNX, but got {element_of(op.input)}")
+    names = ("roots", "features", "thresholds", "children", "weights")
+    roots, features, thresholds, children, weights = (_known(out, name, getattr(op, name)) for name in names)
+    count, width = op.count.value.data, weights.shape[1]
+    targets = None if op.targets is None else _known(out, "targets", op.targets)
+    missing = np.zeros(len(features), np.int8) if op.missing is None else _known(out, "missing", op.missing)
+    try:
+        checked_trees(shape_of(op.input)[1], count, roots, features, children, weights, targets)
+    except InterpretationError as error:
+        raise out.error(str(error)) from error
+    nodes: list[tuple[Any, ...]] = []
+    entries: list[tuple[Any, ...]] = []
+    forest = _Trees(roots, features, thresholds, children, missing)
+    for tree, number, reference, branch, ways in forest.written():
+        if len(nodes) == MOST_WRITTEN:
+            raise out.error(
+                f"has {len(features)} nodes, and more than {MOST_WRITTEN} with the leaves where each is written for all"
+                " that lead to it: one does in a tree of ONNX"
+            )
+        if branch is None:
+            nodes.append((tree, number, 0, "LEAF", 0.0, *ways, 0))
+        else:
+            comparison = branch.feature, branch.mode, float(branch.values[0])
+            nodes.append((tree, number, *comparison, *ways, int(branch.takes_missing)))
+        for place in range(width if branch is None else 0):
+            leaf = reference - len(features)
+            target = place if targets is None else int(targets[leaf, place])
+            if targets is not None and place and not weights[leaf, place]:
+                continue  # it may be there for the sake of other leaves, and changes no sum
+            entries.append((tree, number, target, float(weights[leaf, place])))
+    attributes = {f"nodes_{name}": [row[place] for row in nodes] for place, name in enumerate(_NODE_FIELDS)}
+    attributes |= {f"target_{name}": [row[place] for row in entries] for place, name in enumerate(_LEAF_FIELDS)}
+    if not any(attributes[f"nodes_{_NODE_FIELDS[-1]}"]):
+        del attributes[f"nodes_{_NODE_FIELDS[-1]}"]
+    out.node(
+        "TreeEnsembleRegressor",
+        [out.name(op.input)],
+        out.output,
+        domain=_DOMAIN,
+        n_targets=count,
+        aggregate_function=op.aggregate.data.upper(),
+        post_transform="NONE",
+        **attributes,
+    )
+
+
+EXPORTERS: dict[type[Operation], Exporter] = {trees.TreeEnsembleOp: _export}
 
 
 IMPORTERS: dict[str, Importer] = {
-    f"ai.onnx.ml::{name}": importer
+    f"{_DOMAIN}::{name}": importer
     for name, importer in {
         "ArrayFeatureExtractor": _array_feature_extractor,
         "Binarizer": _binarizer,
@@ -158,5 +615,8 @@ IMPORTERS: dict[str, Importer] = {
         "LinearRegressor": _linear_regressor,
         "Normalizer": _normalizer,
         "Scaler": _scaler,
+        "TreeEnsemble": _ensemble,
+        "TreeEnsembleClassifier": _classifier,
+        "TreeEnsembleRegressor": _regressor,
     }.items()
 }

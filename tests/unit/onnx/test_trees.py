@@ -13,7 +13,7 @@ import qmlir
 from qmlir.dialects.nn.trees.ops import TreeEnsembleOp
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler
-from qmlir.onnx.operators import trees
+from qmlir.onnx.operators import machine_learning
 from qmlir.targets.runtimes.onnx_runtime import OrtSession
 from qmlir.text.parsing import parse_module
 
@@ -343,7 +343,7 @@ def test_trees_that_are_too_large_to_write(monkeypatch: pytest.MonkeyPatch) -> N
     """Both ways of a node lead to the next: 2^k leaves of a tree."""
     ways = [(each, each) for each in range(1, 9)]
     assert _written(_table([*ways, (9, 10)]))[0] == 2**10 - 1
-    monkeypatch.setattr(trees, "MOST_WRITTEN", 1000)
+    monkeypatch.setattr(machine_learning, "MOST_WRITTEN", 1000)
     with pytest.raises(DiagnosticError, match=r"'nn.tree_ensemble' op \(trees\).*has 9 nodes, and more than 1000 with"):
         qmlir.export_onnx(_table([*ways, (9, 10)]))
     with pytest.raises(DiagnosticError, match=r"\(trees\).*the nodes form a cycle"):
