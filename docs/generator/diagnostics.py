@@ -147,14 +147,14 @@ _QUANTIZING = (
 _IMPORTING = (
     Message(
         "A part of the model runs in ONNX Runtime",
-        "onnx/unsupported.py",
+        "onnx/islands.py",
         "that will run in ONNX Runtime",
         "qmlir doesn't support these operators, or not in this form. The rest is quantized and compiled. See "
         "[unsupported operators](../unsupported-operators.md).",
     ),
     Message(
         "An unsupported operator is an error",
-        "onnx/unsupported.py",
+        "onnx/islands.py",
         "uses … unsupported",
         "`--no-fallback` was given, or neither ONNX nor ONNX Runtime knows the operator. Leave out `--no-fallback`, "
         "cut the model with `--cut-outputs`, or [add the operator](../extending/custom-op.md).",

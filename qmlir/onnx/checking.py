@@ -20,11 +20,10 @@ from xdsl.ir import SSAValue
 
 from qmlir.ir.diagnostics import nearest_name
 from qmlir.onnx.errors import model_error, node_error, reason_of
-from qmlir.onnx.functions import Functions
 from qmlir.onnx.order import nodes_within
 from qmlir.onnx.ports import type_name
 from qmlir.onnx.reading import OnnxModel, external_file
-from qmlir.onnx.signatures import UNBOUNDED, attribute_kind, declared_kind, is_added, schema_of
+from qmlir.onnx.signatures import UNBOUNDED, Functions, attribute_kind, declared_kind, is_added, schema_of
 
 _PRIVATE = "qmlir.added"
 """A domain in the copy for the checker, for operators of ONNX's own domain that the checker doesn't know."""

@@ -47,18 +47,15 @@ from qmlir.onnx.errors import (
     verification_error,
 )
 from qmlir.onnx.export import naming
-from qmlir.onnx.functions import MAX_CALL_DEPTH, Functions, bound_nodes, definition, without_inputs
 from qmlir.onnx.graph import GraphBuilder, suggest_name
 from qmlir.onnx.inference import inferred_types
-from qmlir.onnx.islands import OPEN_RANK, UnknownRankError, add_island
-from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.order import captured_tensors, needed_nodes, subgraphs, used_tensors
-from qmlir.onnx.reading import OnnxModel
-from qmlir.onnx.restoring import restored
-from qmlir.onnx.unsupported import (
+from qmlir.onnx.islands import (
+    OPEN_RANK,
     Island,
     Operators,
     RefusedNodes,
+    UnknownRankError,
+    add_island,
     chosen_branch,
     domain_of,
     is_structured,
@@ -71,6 +68,11 @@ from qmlir.onnx.unsupported import (
     untyped_here,
     with_islands,
 )
+from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.order import captured_tensors, needed_nodes, subgraphs, used_tensors
+from qmlir.onnx.reading import OnnxModel
+from qmlir.onnx.restoring import restored
+from qmlir.onnx.signatures import MAX_CALL_DEPTH, Functions, bound_nodes, definition, without_inputs
 from qmlir.specialization.specialize import specialize
 
 OLDEST_OPSET = 7

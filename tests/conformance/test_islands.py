@@ -12,8 +12,8 @@ from onnx.backend.test.runner import Runner
 
 from qmlir import registry
 from qmlir.onnx.checking import opsets
-from qmlir.onnx.functions import Functions
-from qmlir.onnx.unsupported import Operators
+from qmlir.onnx.islands import Operators
+from qmlir.onnx.signatures import Functions
 from tests.conformance.backend import QmlirBackend
 from tests.conformance.cases import Case, node_cases
 from tests.conformance.test_compiled import run_compiled
