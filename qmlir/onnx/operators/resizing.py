@@ -19,6 +19,10 @@ MODES = {"nearest": ops.NEAREST, "linear": ops.LINEAR, "cubic": ops.CUBIC} | dic
 )
 
 
+_PLAIN = "coordinate_transformation_mode exclude_outside antialias cubic_coeff_a extrapolation_value axes"
+"""Attributes of Resize that are properties."""
+
+
 def _mode(node: Node) -> str:
     found = node.attribute("mode")
     if found not in MODES:
@@ -62,21 +66,15 @@ def _resize(node: Node) -> SSAValue:
     if node.version < 11:
         return _upsample(node)
     sizes = _sizes(node)
-    strings = ("coordinate_transformation_mode", "nearest_mode")
-    properties: dict[str, Any] = {name: node.attribute(name) for name in strings}
-    properties |= {name: bool(node.attribute(name, 0)) for name in ("exclude_outside", "antialias")}
-    properties |= {name: float(node.attribute(name)) for name in ("cubic_coeff_a", "extrapolation_value")}
-    is_crop = properties["coordinate_transformation_mode"] == ops.CROP
     return node.add(
         ops.ResizeOp,
         node.quantized(),
+        attributes=f"{_PLAIN} nearest_mode",
         mode=_mode(node),
         sizes=sizes,
         scales=_floats(node, 2) if sizes is None else None,
-        roi=_floats(node, 1) if is_crop else None,
-        axes=node.attribute("axes", None),
+        roi=_floats(node, 1) if node.attribute("coordinate_transformation_mode") == ops.CROP else None,
         keep_aspect_ratio_policy=node.attribute("keep_aspect_ratio_policy", "stretch"),
-        **properties,
     ).result
 
 
@@ -130,10 +128,7 @@ def _node(
     out: Outgoing, op: ops.ResizeOp, source: str, scales: str, sizes: str, nearest_mode: str, output: str | None
 ) -> str:
     inputs = [source, _export_floats(out, op, "roi"), scales, sizes]
-    attributes = attributes_of(
-        op, "mode coordinate_transformation_mode keep_aspect_ratio_policy exclude_outside antialias cubic_coeff_a "
-        "extrapolation_value axes",
-    )  # fmt: skip
+    attributes = attributes_of(op, f"mode keep_aspect_ratio_policy {_PLAIN}")
     if op.is_nearest:
         attributes["nearest_mode"] = nearest_mode
     return out.node("Resize", inputs, output, **attributes)
