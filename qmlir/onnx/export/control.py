@@ -328,14 +328,8 @@ def _write_loop(
     graph.node.extend(body.nodes)
     length = out.node("Shape", [out.name(op.data)], start=0, end=1)
     count = out.node("Squeeze", [out.node("Sub", [length, out.constant([1])])])
-    loop = helper.make_node(
-        "Loop",
-        [count, "", *(names[value] for value in carried)],
-        [*(f"{prefix}/last{place}" for place in range(len(carried))), f"{prefix}/rest"],
-        body=graph,
-    )
-    out.nodes.append(loop)
-    *last, rest = loop.output
+    last, rest = [f"{prefix}/last{place}" for place in range(len(carried))], f"{prefix}/rest"
+    out.node("Loop", [count, "", *(names[value] for value in carried)], [*last, rest], body=graph)
     names.update(zip((after[value] for value in carried), last, strict=True))
     first = out.node("Unsqueeze", [names[given[0]], out.constant([0])])
     if not direction.is_reversed:
