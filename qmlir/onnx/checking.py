@@ -8,6 +8,8 @@ The checker receives a copy without weights, which would take twice their memory
 become constants, external files here. One of its rules is not applied: an input may have an unknown rank, and an output
 an unknown rank and type, as in models of some exporters and of ONNX Runtime's tools. `--shape` and the graph determine
 them.
+
+An exported model is checked before it is written, by the ONNX checker and by type inference.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,10 +17,13 @@ from typing import Any, cast
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, checker, defs
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, defs
+from onnx.checker import ValidationError, check_model
+from onnx.helper import make_tensor_value_info
+from onnx.shape_inference import InferenceError, infer_shapes
 from xdsl.ir import SSAValue
 
-from qmlir.ir.diagnostics import nearest_name
+from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.onnx.errors import model_error, node_error, reason_of
 from qmlir.onnx.order import nodes_within
 from qmlir.onnx.ports import type_name
@@ -231,24 +236,25 @@ def check_types(node: NodeProto, version: int, inputs: Sequence[SSAValue | None]
 def check_standard(model: OnnxModel, held: set[str]) -> None:
     """Raises `DiagnosticError` if the ONNX checker rejects the model; `held` names tensors whose data it must see."""
     try:
-        cast(Any, checker).check_model(_without_weights(model, held).SerializeToString())
-    except checker.ValidationError as error:
+        cast(Any, check_model)(_without_weights(model, held).SerializeToString())
+    except ValidationError as error:
         raise model_error(f"{model.name} is not a valid ONNX model: {reason_of(error)}") from error
+
+
+def _skeleton(model: ModelProto) -> ModelProto:
+    """Returns a copy of a model without initializers, whose data is never copied."""
+    graph = model.graph
+    copy = ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
+    copy.graph.MergeFrom(GraphProto(name=graph.name, node=graph.node, input=graph.input, output=graph.output))
+    return copy
 
 
 def _without_weights(model: OnnxModel, held: set[str]) -> ModelProto:
     proto = model.proto
-    light = ModelProto(
-        ir_version=proto.ir_version, opset_import=proto.opset_import, functions=proto.functions,
-        metadata_props=proto.metadata_props,
-    )  # fmt: skip
-    graph, source = light.graph, proto.graph
-    graph.MergeFrom(
-        GraphProto(
-            name=source.name, node=source.node, input=source.input, output=source.output,
-            sparse_initializer=source.sparse_initializer,
-        )
-    )  # fmt: skip
+    light, source = _skeleton(proto), proto.graph
+    graph = light.graph
+    light.metadata_props.MergeFrom(proto.metadata_props)
+    graph.sparse_initializer.MergeFrom(source.sparse_initializer)
     for info in graph.output:
         if info.type.WhichOneof("value") is None:
             info.type.tensor_type.elem_type = TensorProto.FLOAT
@@ -289,3 +295,109 @@ def _empty(copy: TensorProto, tensor: TensorProto, model: OnnxModel) -> None:
     copy.Clear()
     copy.name, copy.data_type = name, data_type
     copy.dims.append(0)
+
+
+# --- Types of tensors, declared or inferred ---------------------------------------------------------------------------
+
+
+def declared_infos(graph: GraphProto) -> dict[str, ValueInfoProto]:
+    """Returns the declarations of all tensors of a graph that declare a type, by name."""
+    infos = (*graph.input, *graph.value_info, *graph.output)
+    found = {info.name: info for info in infos if info.type.WhichOneof("value")}
+    for each in graph.initializer:
+        found.setdefault(each.name, make_tensor_value_info(each.name, each.data_type, list(each.dims)))
+    return found
+
+
+def _with_weights_as_inputs(model: ModelProto) -> ModelProto:
+    """Returns a copy of a model in which large and external tensors are inputs instead of initializers."""
+    copy, source = _skeleton(model), model.graph
+    graph = copy.graph
+    graph.name = source.name or "graph"
+    graph.value_info.MergeFrom(source.value_info)
+    known = {info.name for info in source.input}
+    for tensor in source.initializer:
+        if tensor.data_location != TensorProto.EXTERNAL and not is_large(tensor):
+            graph.initializer.append(tensor)
+        elif tensor.name not in known:
+            graph.input.append(make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
+    return copy
+
+
+def inferred_types(model: OnnxModel) -> Mapping[str, TypeProto]:
+    """Returns the declared and inferred types of tensors by name; only the declared ones if the inference fails."""
+    found = {name: info.type for name, info in declared_infos(model.proto.graph).items()}
+    try:
+        graph = infer_shapes(_with_weights_as_inputs(model.proto), data_prop=True).graph
+    except (RuntimeError, ValueError, InferenceError):
+        return found  # the model is invalid: the importer reports a better error
+    return found | {name: info.type for name, info in declared_infos(graph).items()}
+
+
+def type_fault(model: ModelProto) -> str | None:
+    """Returns ONNX's error about a node with inputs of an invalid element type, or `None` if there is none."""
+    try:
+        infer_shapes(model, check_type=True)
+    except InferenceError as error:
+        return reason_of(error)
+    return None
+
+
+def inferred_outputs(model: ModelProto) -> Mapping[str, TypeProto]:
+    """Returns the types that ONNX infers for the outputs of a model; empty if the inference fails."""
+    try:
+        graph = infer_shapes(model, data_prop=True).graph
+    except (RuntimeError, ValueError, InferenceError):
+        return {}
+    return {info.name: info.type for info in graph.output if info.type.WhichOneof("value")}
+
+
+# --- Exported models --------------------------------------------------------------------------------------------------
+
+LARGEST_CHECKED_WHOLE = 1 << 30
+"""Models with more bytes of tensors are checked without them, since the checkers copy a model."""
+
+_KEPT_BYTES = 4096
+"""Tensors of at most this size stay: the checker may read them."""
+
+
+def check_exported(model: ModelProto) -> bytes | None:
+    """Returns the bytes of a valid model, or `None` if it is larger than `LARGEST_CHECKED_WHOLE`.
+
+    Raises `DiagnosticError` for a model that ONNX's checker rejects, or whose types are not those that it infers.
+    """
+    if sum(len(tensor.raw_data) for tensor in model.graph.initializer) > LARGEST_CHECKED_WHOLE:
+        _check(_without_data(model).SerializeToString(), is_whole=False)
+        return None
+    data = model.SerializeToString()
+    # Operators of other domains have no schema here, and what they give is not inferred.
+    known = {function.name for function in model.functions}
+    is_known = all(
+        node.op_type in known or defs.has(node.op_type, node.domain) for node in nodes_within(model.graph.node)
+    )
+    _check(data, is_whole=is_known)
+    return data
+
+
+def invalid_export(reason: str) -> DiagnosticError:
+    """The error, to be raised, for a model that is not written."""
+    return text_error(f"the exported model is invalid and was not written: {reason}; please report this bug")
+
+
+def _check(data: bytes, *, is_whole: bool) -> None:
+    try:
+        cast(Any, check_model)(data, full_check=is_whole)
+    except (ValidationError, InferenceError) as error:
+        raise invalid_export(reason_of(error)) from error
+
+
+def _without_data(model: ModelProto) -> ModelProto:
+    """Returns a copy of a model in which large tensors have no elements."""
+    light = _skeleton(model)
+    for tensor in model.graph.initializer:
+        copy = light.graph.initializer.add(name=tensor.name, data_type=tensor.data_type)
+        if len(tensor.raw_data) > _KEPT_BYTES:
+            copy.dims.append(0)
+        else:
+            copy.CopyFrom(tensor)
+    return light

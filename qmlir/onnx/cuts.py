@@ -6,10 +6,9 @@ from dataclasses import dataclass, field, replace
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
 from qmlir.ir.diagnostics import nearest_name
-from qmlir.onnx.checking import check_text
+from qmlir.onnx.checking import check_text, declared_infos, inferred_types
 from qmlir.onnx.errors import describe_node, model_error
 from qmlir.onnx.export import naming
-from qmlir.onnx.inference import declared_infos, inferred_types
 from qmlir.onnx.order import producers_of, used_tensors
 from qmlir.onnx.reading import OnnxModel
 

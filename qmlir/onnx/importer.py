@@ -33,9 +33,8 @@ from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import Origin, name_results, origins_of
 from qmlir.ir.signature import set_ports
 from qmlir.ir.verification import verify
-from qmlir.onnx import ports
+from qmlir.onnx import checking, ports
 from qmlir.onnx.annotations import take_ranges
-from qmlir.onnx.checking import check_branch, check_nodes, check_standard, check_text, check_types, opsets
 from qmlir.onnx.control import STRUCTURED, Control, NoForm
 from qmlir.onnx.errors import (
     RefusedNodeError,
@@ -48,7 +47,6 @@ from qmlir.onnx.errors import (
 )
 from qmlir.onnx.export import naming
 from qmlir.onnx.graph import GraphBuilder, suggest_name
-from qmlir.onnx.inference import inferred_types
 from qmlir.onnx.islands import (
     OPEN_RANK,
     Island,
@@ -140,7 +138,7 @@ class _ModelImporter:
 
     def run(self, shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
         graph = self.model.proto.graph
-        versions = opsets(self.model.proto.opset_import)
+        versions = checking.opsets(self.model.proto.opset_import)
         self._check_tensors(graph)
         nodes = needed_nodes(graph)
         self.operators.check(nodes, versions, self.model.name)
@@ -219,8 +217,8 @@ class _ModelImporter:
 
     def _check_model(self, held: set[str]) -> None:
         """Raises an error for an invalid model. The tensors in `held` are read and checked later."""
-        check_nodes(self.model.proto)
-        check_standard(self.model, held)
+        checking.check_nodes(self.model.proto)
+        checking.check_standard(self.model, held)
         self.functions.check_size(self.model.proto.graph.node)
 
     def _check_tensors(self, graph: GraphProto) -> None:
@@ -337,7 +335,7 @@ class _ModelImporter:
             return _Scope(builder, scope.opsets, {**scope.values, **own}, initializers, declared, call=origin)
 
         def import_graph(graph: GraphProto, builder: GraphBuilder, given: Sequence[SSAValue]) -> list[SSAValue]:
-            check_branch(graph, scope.opsets, self.functions)
+            checking.check_branch(graph, scope.opsets, self.functions)
             self.operators.check(graph.node, scope.opsets, self.model.name)
             inner = inside(graph, builder, given)
             self._import_nodes(graph.node, inner, {each.name for each in graph.output})
@@ -385,7 +383,7 @@ class _ModelImporter:
     @cached_property
     def _types(self) -> Mapping[str, TypeProto]:
         """The declared and inferred types of the model's tensors."""
-        return inferred_types(self.model)
+        return checking.inferred_types(self.model)
 
     def _import_island(self, island: Island, refused: Mapping[str, str], scope: _Scope) -> None:
         """Adds the island of unsupported nodes; `refused` gives the reasons for rejected ones, by operator."""
@@ -439,10 +437,10 @@ class _ModelImporter:
         origin = self._origin(node, scope)
         function = self.functions.find(node)
         if function is not None:
-            inner = _Scope(scope.builder, opsets(function.opset_import), call=origin)
+            inner = _Scope(scope.builder, checking.opsets(function.opset_import), call=origin)
             return self._inline(function, node, inputs, inner)
         version = scope.opsets[domain_of(node)]
-        check_types(node, version, inputs)
+        checking.check_types(node, version, inputs)
         importer = self.importers.get(operator_key(node))
         if importer is not None:
             try:
@@ -469,7 +467,7 @@ class _ModelImporter:
                 node, "is unsupported, and ONNX defines it in terms of other operators for some inputs only"
             )
         # A definition that depends on its inputs may omit operator sets: it then uses those of the model.
-        versions = {**scope.opsets, **opsets(function.opset_import)}
+        versions = {**scope.opsets, **checking.opsets(function.opset_import)}
         self.operators.check(function.node, versions, self.model.name)
         return self._inline(function, node, inputs, _Scope(scope.builder, versions, call=origin), version)
 
@@ -543,7 +541,9 @@ def _follow_producer(module: ModuleOp, model: OnnxModel) -> None:
 
     Models of ONNX Runtime are recognized by the producer name of its quantizers, or by operators of its domain.
     """
-    if model.proto.producer_name != "onnx.quantize" and "com.microsoft" not in opsets(model.proto.opset_import):
+    if model.proto.producer_name != "onnx.quantize" and "com.microsoft" not in checking.opsets(
+        model.proto.opset_import
+    ):
         return
     for op in module.walk():
         if isinstance(op, DynamicQuantizeOp):
@@ -552,12 +552,12 @@ def _follow_producer(module: ModuleOp, model: OnnxModel) -> None:
 
 def modernized(model: OnnxModel) -> OnnxModel:
     """Returns `model`, converted to the oldest supported operator set if it uses an older one."""
-    version = opsets(model.proto.opset_import).get("", OLDEST_OPSET)
+    version = checking.opsets(model.proto.opset_import).get("", OLDEST_OPSET)
     if version >= OLDEST_OPSET:
         return model
     needed_nodes(model.proto.graph)
-    check_nodes(model.proto)
-    check_standard(model, set())
+    checking.check_nodes(model.proto)
+    checking.check_standard(model, set())
     try:
         newer = version_converter.convert_version(model.proto, OLDEST_OPSET)
     except (RuntimeError, ValueError, version_converter.ConvertError, shape_inference.InferenceError) as error:
@@ -598,6 +598,6 @@ def import_model(
     a warning unless `is_training_expected`. Raises `DiagnosticError`, naming the node, for an invalid or unsupported
     model.
     """
-    check_text(model.proto)
+    checking.check_text(model.proto)
     importer = _ModelImporter(modernized(model), registry.onnx_importers(), fallback, is_training_expected)
     return importer.run(shapes or {})

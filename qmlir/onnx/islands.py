@@ -24,12 +24,11 @@ from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
 from qmlir.ir.provenance import Origin, origins_of
-from qmlir.onnx.checking import is_large, opsets
+from qmlir.onnx.checking import inferred_outputs, is_large, opsets, type_fault
 from qmlir.onnx.control import STRUCTURED
 from qmlir.onnx.errors import RefusedNodeError, describe_node, model_error, node_error, node_name, reason_of
 from qmlir.onnx.export.emission import MICROSOFT, Exporter, Outgoing, plain_proto, value_info
 from qmlir.onnx.graph import GraphBuilder
-from qmlir.onnx.inference import inferred_outputs, type_fault
 from qmlir.onnx.order import nodes_within, producers_of, subgraphs, used_tensors
 from qmlir.onnx.ports import tensor_type
 from qmlir.onnx.reading import inlined

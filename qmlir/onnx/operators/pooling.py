@@ -1,6 +1,7 @@
 """Import and export of pooling operators."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -33,14 +34,8 @@ def max_pool(node: Node) -> Sequence[SSAValue]:
     return [op.result, op.indices]
 
 
-def _average_pool(node: Node) -> SSAValue:
-    count_include_pad = bool(node.attribute("count_include_pad"))
-    properties = pool_properties(node)
-    return node.add(ops.AveragePoolOp, node.input(), count_include_pad=count_include_pad, **properties).result
-
-
-def _lp_pool(node: Node) -> SSAValue:
-    return node.add(ops.LpPoolOp, node.input(), p=node.attribute("p"), **pool_properties(node)).result
+def _imported(node: Node, operation: type[ops.PoolOp], attributes: str) -> SSAValue:
+    return node.add(operation, node.input(), attributes=attributes, **pool_properties(node)).results[0]
 
 
 def _without_ceil_mode(op: ops.PoolOp) -> list[int] | None:
@@ -86,15 +81,19 @@ def _pool(op_type: str, more: str = "") -> Exporter:
     return exporter
 
 
+_POOLS: dict[str, tuple[type[ops.PoolOp], str]] = {
+    "AveragePool": (ops.AveragePoolOp, "count_include_pad"),
+    "LpPool": (ops.LpPoolOp, "p"),
+}
+"""By operator: the operation, and the attributes that other pools don't have."""
+
 IMPORTERS: dict[str, Importer] = {
     "MaxPool": max_pool,
-    "AveragePool": _average_pool,
-    "LpPool": _lp_pool,
+    **{op_type: partial(_imported, operation=row[0], attributes=row[1]) for op_type, row in _POOLS.items()},
 }
 
 EXPORTERS: dict[type[Operation], Exporter] = {
     ops.MaxPoolOp: _pool("MaxPool"),
     ops.MaxPoolWithIndicesOp: _pool("MaxPool", "storage_order=column_major"),
-    ops.AveragePoolOp: _pool("AveragePool", "count_include_pad"),
-    ops.LpPoolOp: _pool("LpPool", "p"),
+    **{operation: _pool(op_type, attributes) for op_type, (operation, attributes) in _POOLS.items()},
 }

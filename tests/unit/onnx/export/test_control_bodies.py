@@ -179,8 +179,8 @@ def test_an_invalid_model_is_not_written(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_large_models_are_checked_without_their_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qmlir.onnx.export.checking.LARGEST_CHECKED_WHOLE", 0)
-    monkeypatch.setattr("qmlir.onnx.export.checking._KEPT_BYTES", 0)
+    monkeypatch.setattr("qmlir.onnx.checking.LARGEST_CHECKED_WHOLE", 0)
+    monkeypatch.setattr("qmlir.onnx.checking._KEPT_BYTES", 0)
     model = qmlir.export_onnx(_drawn(0, "i8"))
     assert check_exported(model) is None
     model.graph.node[0].op_type = "Reluu"
