@@ -95,20 +95,16 @@ _PLAIN = elementwise_evaluators.EVALUATORS
 def write_between_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
     """Dequantizes the operands, computes in floats, and quantizes the results."""
     right = _transposed_before(out, op)
-    is_exact = out.settings.exact is not False
 
     def before(value: SSAValue) -> str:
         if right is not None and value is op.operands[1] and value is not op.operands[0]:
             return right
         name = dequantize(out, out.name(value), value, uniform(out, element_of(value)))
-        is_refused = value not in out.packed and is_hidden_factor(op, value)
-        if is_refused or (is_exact and _is_requantized_inside(op, value)):
-            name = _hidden(out, name, shape_of(value))
-        return name
+        return _hidden(out, op, value, name, shape_of(value))
 
     def after(value: SSAValue, name: str, output: str) -> None:
         element = uniform(out, element_of(value))
-        if is_exact and is_fused_otherwise(op):
+        if out.settings.exact is not False and is_fused_otherwise(op):
             name = kept_apart(out, name, value, element)
         if is_narrower(element) and is_fused_alike(op):
             # Limits in floats between the operator and its cast would prevent the fusion.
@@ -128,8 +124,14 @@ def write_between_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
     write_inside(out, op, exporter if right is None else product, "real", real, before, after)
 
 
-def _hidden(out: Outgoing, name: str, shape: Sequence[int]) -> str:
-    """Adds a Reshape to the value's own shape, which ONNX Runtime doesn't look through; 0 keeps a dynamic size."""
+def _hidden(out: Outgoing, op: Operation, value: SSAValue, name: str, shape: Sequence[int]) -> str:
+    """Adds a Reshape to a real operand's own shape, if ONNX Runtime must not fuse its DequantizeLinear.
+
+    It doesn't look through a Reshape. A size of 0 keeps a dynamic size.
+    """
+    is_refused = value not in out.packed and is_hidden_factor(op, value)
+    if not is_refused and (out.settings.exact is False or not _is_requantized_inside(op, value)):
+        return name
     sizes = [0 if size == DYNAMIC_INDEX else size for size in shape]
     return out.node("Reshape", [name, out.constant(np.array(sizes, np.int64))])
 
@@ -180,8 +182,7 @@ def _transposed_before(out: Outgoing, op: Operation) -> str | None:
         element = element.along(2 * rank - 3 - element.axis)
     real = dequantize(out, out.transposed(out.name(right), rank), right, element)
     *outer, row, column = shape_of(right)
-    is_hidden = is_hidden_factor(op, right) or (out.settings.exact is not False and _is_requantized_inside(op, right))
-    return _hidden(out, real, [*outer, column, row]) if is_hidden else real
+    return _hidden(out, op, right, real, [*outer, column, row])
 
 
 def can_be_between_casts(op: Operation) -> bool:
