@@ -136,9 +136,9 @@ def _less(node: Node, value: SSAValue, zero_point: SSAValue, sums: SSAValue) -> 
 
 def _matrix_product(node: Node, a_zero_point: int = 2, b_zero_point: int = 3) -> SSAValue:
     """Returns the i32 matmul of inputs 0 and 1, whose zero points are in inputs `a_zero_point` and `b_zero_point`."""
-    left = matrix_parameters(node, 0, None, a_zero_point, is_right=False)
-    right = matrix_parameters(node, 1, None, b_zero_point, is_right=True)
     shapes = node.shape(0), node.shape(1)
+    left = matrix_parameters(node, shapes[0], None, a_zero_point, is_right=False)
+    right = matrix_parameters(node, shapes[1], None, b_zero_point, is_right=True)
     terms = shapes[1][-2] if len(shapes[1]) > 1 else DYNAMIC_INDEX
     terms = shapes[0][-1] if terms == DYNAMIC_INDEX and shapes[0] else terms
     are_matrices = min(map(len, shapes)) >= 2
@@ -206,8 +206,8 @@ def _scaled(node: Node, total: SSAValue, scale: SSAValue, bias: SSAValue | None)
 
 def _matmul_integer_to_float(node: Node) -> SSAValue:
     """Imports MatMulIntegerToFloat: `a, b, a_scale, b_scale, a_zero_point, b_zero_point, bias`."""
-    a = matrix_parameters(node, 0, 2, 4, is_right=False)
-    b = matrix_parameters(node, 1, 3, 5, is_right=True)
+    a = matrix_parameters(node, node.shape(0), 2, 4, is_right=False)
+    b = matrix_parameters(node, node.shape(1), 3, 5, is_right=True)
     assert a.scale is not None
     assert b.scale is not None
     scale = node.add(elementwise.MulOp, a.spread(a.scale), b.spread(b.scale)).result

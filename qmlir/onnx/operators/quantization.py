@@ -282,22 +282,30 @@ def _bias_type(x: UniformQuantizedType, w: UniformQuantizedType) -> UniformQuant
         return None
 
 
-def matrix_parameters(node: Node, operand: int, scale: int | None, zero_point: int, *, is_right: bool) -> QParams:
-    """Returns the parameters of an operand: a scalar, or per row (left, `[…, M, 1]`) or column (right, `[…, 1, N]`)."""
-    shape, kept = node.shape(operand), -1 if is_right else -2
+def matrix_parameters(
+    node: Node, shape: tuple[int, ...], scale: int | None, zero_point: int, *,
+    is_right: bool, may_be_vector: bool = False, divides: bool = False,
+) -> QParams:  # fmt: skip
+    """Returns the parameters of a factor or product of `shape`; see `QParams.of` for `divides`.
+
+    They are a scalar, or per row (left and product, `[…, M, 1]`) or per column (right, `[…, 1, N]`). Those of a vector
+    are a scalar unless `may_be_vector`.
+    """
+    kept = -1 if is_right else -2
     given = node.optional(zero_point) if scale is None else node.input(scale)
     several = () if given is None or all(size == 1 for size in shape_of(given)) else shape_of(given)
-    if several and len(shape) < 2:
+    if several and len(shape) < 2 and not may_be_vector:
         raise node.error(f"a vector must have one scale and zero point, but got shape {list(several)}")
     if len(several) < 2:
-        return QParams.of(node, scale, zero_point, shape, kept)
+        return QParams.of(node, scale, zero_point, shape, kept, divides=divides)
     summed = -3 - kept
-    return QParams.of(node, scale, zero_point, shape, summed, max(shape[summed], 1))
+    return QParams.of(node, scale, zero_point, shape, summed, max(shape[summed], 1), divides=divides)
 
 
 def _qlinear_matmul(node: Node) -> SSAValue:
-    node = matrix_parameters(node, 3, 4, 5, is_right=True).without_zero_scales(3, 4)
-    a, b = matrix_parameters(node, 0, 1, 2, is_right=False), matrix_parameters(node, 3, 4, 5, is_right=True)
+    node = matrix_parameters(node, node.shape(3), 4, 5, is_right=True).without_zero_scales(3, 4)
+    a = matrix_parameters(node, node.shape(0), 1, 2, is_right=False)
+    b = matrix_parameters(node, node.shape(3), 4, 5, is_right=True)
     storage, expressed = storage_of(node, node.input(7)), _float(node, element_of(node.input(1)))
     if all(size == 1 for size in node.shape(6)):
         y = QParams.of(node, 6, 7, divides=True)
@@ -313,18 +321,9 @@ def _qlinear_matmul(node: Node) -> SSAValue:
     for vector, other, gone in ((0, 1, -2), (3, 0, -1)):
         if len(node.shape(vector)) == 1 and shape_of(scales[other]):
             scales[other] = node.add(movement.SqueezeOp, scales[other], axes=[gone]).result
-    return _rescaled(accumulator, scales[0], scales[1], _result_parameters(node, shape_of(accumulator)), storage)
-
-
-def _result_parameters(node: Node, shape: tuple[int, ...]) -> QParams:
-    """Returns the parameters of a matmul result of `shape`: a scalar, or per row, `[M]` or `[…, M, 1]`."""
-    several = node.shape(6)
-    if len(several) < 2 or all(size == 1 for size in several):
-        is_row = len(shape) > 1 or len(node.shape(3)) == 1
-        if not is_row and any(size != 1 for size in several):
-            raise node.error(f"a result of rank 1 must have one scale and zero point, but got shape {list(several)}")
-        return QParams.of(node, 6, 7, shape, -2 if len(shape) > 1 else 0, divides=True)
-    return QParams.of(node, 6, 7, shape, -1, max(shape[-1], 1), divides=True)
+    is_row = len(node.shape(3)) == 1
+    y = matrix_parameters(node, shape_of(accumulator), 6, 7, is_right=False, may_be_vector=is_row, divides=True)
+    return _rescaled(accumulator, scales[0], scales[1], y, storage)
 
 
 def _is_product(a: UniformQuantizedType, b: UniformQuantizedType, rank: int) -> bool:
