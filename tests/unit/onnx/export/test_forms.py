@@ -452,3 +452,19 @@ def test_statistics_of_a_batch_have_no_form() -> None:
     }}"""  # noqa: E501
     with pytest.raises(DiagnosticError, match="returns the batch mean and variance, but ONNX returns the running ones"):
         exported(text)
+
+
+COMPARISON = """
+!x = !quant.uniform<i8:f64, 0.5>
+func.func @main(%a: tensor<3x!x>, %b: tensor<3x!x>) -> tensor<3xi1> {
+  %0 = nn.greater %a, %b : (tensor<3x!x>, tensor<3x!x>) -> tensor<3xi1>
+  func.return %0 : tensor<3xi1>
+}
+"""
+
+
+@pytest.mark.parametrize("form", ["qdq", "integer"])
+def test_a_comparison_of_doubles_reads_both_operands(form: str) -> None:
+    model = exported(COMPARISON, format=form)
+    a, b = np.array([1, 2, 3], np.int8), np.array([2, 1, 3], np.int8)
+    assert run(model, a, b).tolist() == [False, True, False]
