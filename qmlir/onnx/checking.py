@@ -15,10 +15,11 @@ An exported model is checked before it is written, by the ONNX checker and by ty
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+import onnx.checker
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, defs
-from onnx.checker import ValidationError, check_model
+from onnx.checker import ValidationError
 from onnx.helper import make_tensor_value_info
 from onnx.shape_inference import InferenceError, infer_shapes
 from xdsl.ir import SSAValue
@@ -236,7 +237,7 @@ def check_types(node: NodeProto, version: int, inputs: Sequence[SSAValue | None]
 def check_standard(model: OnnxModel, held: set[str]) -> None:
     """Raises `DiagnosticError` if the ONNX checker rejects the model; `held` names tensors whose data it must see."""
     try:
-        cast(Any, check_model)(_without_weights(model, held).SerializeToString())
+        cast(Any, onnx.checker).check_model(_without_weights(model, held).SerializeToString())
     except ValidationError as error:
         raise model_error(f"{model.name} is not a valid ONNX model: {reason_of(error)}") from error
 
@@ -386,7 +387,7 @@ def invalid_export(reason: str) -> DiagnosticError:
 
 def _check(data: bytes, *, is_whole: bool) -> None:
     try:
-        cast(Any, check_model)(data, full_check=is_whole)
+        cast(Any, onnx.checker).check_model(data, full_check=is_whole)
     except (ValidationError, InferenceError) as error:
         raise invalid_export(reason_of(error)) from error
 

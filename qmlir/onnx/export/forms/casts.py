@@ -41,8 +41,9 @@ def uniform(out: Outgoing, element: Attribute) -> UniformQuantizedType:
 def per_tensor(value: SSAValue) -> UniformQuantizedType | None:
     """Returns the type of a value that is quantized with a single scale, or `None`."""
     element = element_of(value)
-    is_single = isinstance(element, UniformQuantizedType) and element.granularity is Granularity.TENSOR
-    return element if is_single else None
+    if not isinstance(element, UniformQuantizedType) or element.granularity is not Granularity.TENSOR:
+        return None
+    return element
 
 
 def is_narrower(element: StoredType) -> bool:

@@ -376,11 +376,11 @@ def sums_of_windows(
 
 
 class Scaled(NamedTuple):
-    """Exact integers to requantize: their scale and, for sums of a mean, the number of elements."""
+    """Exact integers to requantize: their scale and, for sums of a mean, the number of their terms."""
 
     total: Exact
     scale: npt.ArrayLike
-    count: npt.ArrayLike = 1
+    terms: npt.ArrayLike = 1
 
 
 Sums = Callable[[Outgoing, Any], Scaled | None]
