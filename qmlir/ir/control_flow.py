@@ -45,7 +45,7 @@ def read_only_by(
     found = set[Operation]()
     for op in reversed(list(root.walk())):
         uses = uses_of(op)
-        if uses and may_be(op) and all(use.operation in found or reads(use) for use in uses):
+        if uses and all(use.operation in found or reads(use) for use in uses) and may_be(op):
             found.add(op)
     return found
 
