@@ -399,9 +399,8 @@ def _with_branches(block: Block) -> Iterator[Operation]:
     for op in block.ops:
         yield op
         if isinstance(op, scf.IfOp):
-            for region in op.regions:
-                for inner in region.blocks:
-                    yield from _with_branches(inner)
+            for inner in (block for region in op.regions for block in region.blocks):
+                yield from _with_branches(inner)
 
 
 def _decides(op: Operation) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.dialects.builtin import BoolAttr, FloatAttr, IntegerAttr, f32, i64
 from xdsl.ir import Attribute, Operation
+from xdsl.rewriter import Rewriter
 
 from qmlir.dialects.nn.activations.ops import (
     GeluOp,
@@ -128,13 +129,11 @@ class TurnedProduct:
             weight = self.product.rhs.owner
             self.product.erase()
             if isinstance(weight, ConstantOp) and weight.result.first_use is None:
-                weight.detach()
-                weight.erase()
+                Rewriter.erase_op(weight)
             return
         self._exchange(self.turned, [self.product])
         self.turned.erase()
-        self.weight.detach()
-        self.weight.erase()
+        Rewriter.erase_op(self.weight)
 
     @staticmethod
     def _exchange(old: MatMulOp, new: Sequence[Operation]) -> None:

@@ -25,7 +25,7 @@ from qmlir.dialects.nn.decomposition import set_element
 from qmlir.dialects.nn.elementwise.ops import AddOp, ClipOp, MulOp, SubOp, UnaryOp
 from qmlir.dialects.nn.movement.ops import ReshapeOp, SliceOp, SplitOp
 from qmlir.dialects.nn.raising.constants import constant_of, element_of_whole
-from qmlir.dialects.nn.raising.groups import Raised, fault_of
+from qmlir.dialects.nn.raising.groups import Raised, fault_of, other_user
 from qmlir.dialects.nn.raising.spellings import giver
 from qmlir.dialects.nn.raising.unification import DiffersError
 from qmlir.dialects.nn.recurrent.ops import LstmOp
@@ -345,9 +345,8 @@ class LstmCell:
     def _other_user(self) -> str | None:
         inside = set(self.inside())
         for op in inside - {self.root, self.cell}:
-            for use in (use for result in op.results for use in result.uses):
-                if use.operation not in inside:
-                    return f"{describe(op)} is also used by {describe(use.operation)}"
+            if (user := other_user(op.results, inside)) is not None:
+                return f"{describe(op)} is also used by {describe(user)}"
         return None
 
     def raised(self) -> Raised:

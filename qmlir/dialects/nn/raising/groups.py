@@ -139,10 +139,8 @@ class Raised:
     def anchor(self) -> Operation | None:
         """Returns the insertion point of the composite: the first operation that defines one of the results."""
         first: Operation | None = None
-        for value in self.results:
-            owner = value.op if isinstance(value, OpResult) else None
-            if owner in self.parts and owner is not None and (first is None or owner.is_before_in_block(first)):
-                first = owner
+        for owner in (value.op for value in self.results if isinstance(value, OpResult) and value.op in self.parts):
+            first = owner if first is None or owner.is_before_in_block(first) else first
         return first
 
     def discard(self) -> None:
@@ -489,13 +487,15 @@ def _other_user(template: Template, found: Unification) -> str | None:
     for role, part in zip(template.parts.roles, template.parts.operations, strict=True):
         if part not in found.operations or isinstance(part, ConstantOp):
             continue
-        for result in found.operations[part].results:
-            if result in given:
-                continue
-            for use in result.uses:
-                if use.operation not in inside:
-                    return f"its part '{role}' is also used by {describe(use.operation)}"
+        own = (result for result in found.operations[part].results if result not in given)
+        if (user := other_user(own, inside)) is not None:
+            return f"its part '{role}' is also used by {describe(user)}"
     return None
+
+
+def other_user(values: Iterable[SSAValue], inside: Collection[Operation]) -> Operation | None:
+    """Returns the first user of `values` that is not `inside`, or `None`."""
+    return next((use.operation for value in values for use in value.uses if use.operation not in inside), None)
 
 
 def _stands(raised: Raised) -> bool:
