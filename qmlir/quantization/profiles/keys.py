@@ -53,7 +53,7 @@ def _replaces_nan(op: Operation, value: SSAValue) -> bool:
 
 def values_with_nan(module: ModuleOp) -> Set[SSAValue]:
     """Returns the values that a constant with NaN may reach, except through a `where` that replaces NaN."""
-    starts = [
+    starts: list[SSAValue] = [
         result
         for op in module.walk()
         if moves_values(op) and any(_has_nan(operand) for operand in op.operands)
