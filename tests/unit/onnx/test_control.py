@@ -164,7 +164,7 @@ def test_what_onnx_runtime_computes(name: str) -> None:
 def test_compiled_bits_are_those_of_the_interpreter(name: str) -> None:
     model, inputs = MODELS[name]
     module = qmlir.load(model)
-    program = qmlir.compile(module)
+    program = qmlir.compile(module, codegen="llvm")
     for output, expected in qmlir.interpret(module, inputs).items():
         np.testing.assert_array_equal(program(inputs)[output], expected)
 
@@ -196,7 +196,7 @@ def test_quantized_inside(name: str) -> None:
     products = [op for op in inside if op.name == "nn.matmul"]
     assert all("!quant.uniform<i8<" in str(op.operands[1].type) for op in products)
     inputs = MODELS[name][1]
-    found, program = qmlir.interpret(quantized, inputs), qmlir.compile(quantized)
+    found, program = qmlir.interpret(quantized, inputs), qmlir.compile(quantized, codegen="llvm")
     for output, expected in qmlir.interpret(module, inputs).items():
         np.testing.assert_array_equal(program(inputs)[output], found[output])
         error, signal = np.square(found[output] - expected).sum(), np.square(expected).sum()
@@ -214,7 +214,7 @@ def test_every_calibrator_and_effort(name: str, setting: Mapping[str, Any]) -> N
     """A branch that no sample takes and a loop that begins with a constant have parameters too."""
     quantized, inputs = _quantized(name, 6, validate=False, **setting)[1], MODELS[name][1]
     assert not any("calib." in str(op.attributes) for op in quantized.walk())
-    program = qmlir.compile(quantized)
+    program = qmlir.compile(quantized, codegen="llvm")
     for output, expected in qmlir.interpret(quantized, inputs).items():
         np.testing.assert_array_equal(program(inputs)[output], expected)
 
@@ -308,7 +308,7 @@ def test_a_branch_that_cannot_be_formed_is_an_island(is_then: bool, tmp_path: Pa
     quantized = qmlir.quantize(module, samples).module
     (product,) = (op for op in quantized.walk() if op.name == "nn.matmul")
     assert "!quant.uniform<i8" in str(product.operands[0].type)
-    found, program = qmlir.interpret(quantized, inputs)["y"], qmlir.compile(quantized)
+    found, program = qmlir.interpret(quantized, inputs)["y"], qmlir.compile(quantized, codegen="llvm")
     error, signal = np.square(found - expected).sum(), np.square(expected).sum()
     assert error < 0.01 * signal
     targets = {step.target for step in program.steps}
@@ -325,7 +325,7 @@ def test_a_branch_that_cannot_be_formed_is_an_island(is_then: bool, tmp_path: Pa
 def test_an_island_of_a_branch_has_the_types_of_the_other_branch() -> None:
     """A run that gives others is an error; where they are open, the whole If is an island."""
     model, inputs = _branch()
-    program = qmlir.compile(qmlir.load(model))
+    program = qmlir.compile(qmlir.load(model), codegen="llvm")
     inputs |= {"c": np.array(False), "reps": np.array([1, 1])}
     with pytest.raises(DiagnosticError, match=r"tensor<2x3xf32> must have shape \[2, 3\], but got \[1, 3\]"):
         program(inputs)

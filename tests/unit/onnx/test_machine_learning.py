@@ -101,7 +101,7 @@ def test_wrong_numbers_stay_an_error() -> None:
 def test_a_linear_classifier_is_quantized_and_compiled() -> None:
     model = _model("LinearClassifier", {"a": X}, 2, classlabels_ints=[3, 9], post_transform="SOFTMAX", **LINEAR)
     module = qmlir.quantize(qmlir.load(model), {"a": X[None]}).module
-    program = qmlir.compile(module)
+    program = qmlir.compile(module, codegen="llvm")
     assert isinstance(program, Program)
     for name, array in qmlir.interpret(module, {"a": X}).items():
         np.testing.assert_array_equal(program({"a": X})[name], array)

@@ -82,7 +82,9 @@ def test_in_and_out(kind: str, blocks: bool) -> None:
 @pytest.mark.parametrize("kind", ["FLOAT8E4M3FN", "FLOAT4E2M1"])
 def test_compiled(kind: str) -> None:
     model = _model(kind, blocks=True)
-    _assert_equal(qmlir.compile(qmlir.load(model))({"x": X}), list(ReferenceEvaluator(model).run(None, {"x": X})))
+    _assert_equal(
+        qmlir.compile(qmlir.load(model), codegen="llvm")({"x": X}), list(ReferenceEvaluator(model).run(None, {"x": X}))
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -149,7 +151,7 @@ def test_weights_that_are_stored_so_are_quantized(kind: str, held: str) -> None:
 def test_one_row_leaves_weights_of_4_bits_stored(tmp_path: Path) -> None:
     model = _weights_alone("FLOAT4E2M1", 1, is_power=False)
     x = np.random.default_rng(3).standard_normal((1, 64)).astype(np.float32)
-    program = qmlir.compile(qmlir.load(model))
+    program = qmlir.compile(qmlir.load(model), codegen="llvm")
     np.testing.assert_allclose(
         program({"x": x})["y"], ReferenceEvaluator(model).run(None, {"x": x})[0], rtol=1e-5, atol=1e-4
     )

@@ -75,7 +75,7 @@ def _check(model: ModelProto, data: np.ndarray, exact: Sequence[bool] = (True, T
     """Interpreted and compiled values are those of ONNX Runtime: to the bit, but for exponentials after the trees."""
     module = qmlir.load(model, fallback=False)
     assert any(isinstance(op, TreeEnsembleOp) for op in module.walk())
-    found, program = qmlir.interpret(module, {"x": data}), qmlir.compile(module)({"x": data})
+    found, program = qmlir.interpret(module, {"x": data}), qmlir.compile(module, codegen="llvm")({"x": data})
     wanted = OrtSession(model.SerializeToString())({"x": data})
     for is_exact, (name, expected) in zip(exact, wanted.items(), strict=False):
         if is_exact:
@@ -199,14 +199,14 @@ def test_rows_of_any_batch(tmp_path: Path) -> None:
     model = _model("TreeEnsembleRegressor", data, ["y"], n_targets=3, base_values=[0.1, 0.2, 0.3], **_forest(20, 4, 7))
     model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "N"
     module = qmlir.load(model, fallback=False)
-    program = qmlir.compile(module, isa="generic")
+    program = qmlir.compile(module, isa="generic", codegen="llvm")
     found = {count: program({"x": data[:count]})["y"] for count in (1, 2, 31, 40)}
     assert [dict(shapes)["x"] for shapes, _ in program._made] == [(1, 7), (16, 7)]
     program.save(tmp_path / "saved")
     again = qmlir.load_program(tmp_path / "saved")
     said: list[Diagnostic] = []
     with diagnostic_handler(said.append):
-        padded = qmlir.compile(module, isa="generic", max_sizes={"N": 64})
+        padded = qmlir.compile(module, isa="generic", max_sizes={"N": 64}, codegen="llvm")
     assert not [each for each in said if each.severity is Severity.WARNING]
     for count, scores in found.items():
         expected = qmlir.interpret(module, {"x": data[:count]})["y"]

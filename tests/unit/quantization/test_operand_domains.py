@@ -135,7 +135,7 @@ def test_samples_go_through_interpreter_and_program_alike(scheme: str) -> None:
     module = parse_module(default_environment().new_context(), text, "functions")
     quantized = qmlir.quantize(module, arrays, scheme=scheme).module
     assert not coverage(quantized).left_in_float
-    program = qmlir.compile(quantized)
+    program = qmlir.compile(quantized, codegen="llvm")
     for sample in range(0, 32, 8):
         batch = {name: array[sample : sample + 1] for name, array in arrays.items()}
         expected, computed = qmlir.interpret(quantized, batch), program(batch)
@@ -189,7 +189,7 @@ def test_positions_of_a_mask_and_angles_of_many_turns_keep_their_numbers() -> No
     shapes = {name: (1, *array.shape[1:]) for name, array in arrays.items()}
     model = qmlir.load(onnx.parser.parse_model(POSITIONS), shapes=shapes)
     quantized = qmlir.quantize(model, arrays).module
-    program = qmlir.compile(quantized)
+    program = qmlir.compile(quantized, codegen="llvm")
     for sample in range(32):
         one = {name: array[sample : sample + 1] for name, array in arrays.items()}
         found, computed = qmlir.interpret(quantized, one), program(one)

@@ -78,7 +78,7 @@ def test_a_cache_that_is_empty_in_all_samples(is_state: bool) -> None:
     (concat,) = (op for op in quantized.walk() if op.name == "nn.concat")
     assert len({str(element_of(value)) for value in (*concat.operands, *concat.results)}) == 1
     assert "!quant.uniform<i8" in str(concat.results[0].type)
-    program = qmlir.compile(quantized)
+    program = qmlir.compile(quantized, codegen="llvm")
     for length in (0, 3):
         past = random.integers(-9, 9, (1, length, 4)).astype(np.int8 if is_state else np.float32)
         given = {"x0": samples[0]["x0"], "x1": past}

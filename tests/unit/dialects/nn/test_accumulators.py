@@ -77,7 +77,7 @@ def test_every_level_saturates() -> None:
         interpret(module, inputs),
         interpret(lowered(module), inputs),
         interpret(lowered(module, f"{PIPELINE},kernel-fuse,canonicalize"), inputs),
-        compile_module(module)(inputs),
+        compile_module(module, emitter="llvm")(inputs),
     ):
         arrays = [array.tolist() for array in found.values()]
         assert arrays == [*expected, *[doubled] * len(MODES)]

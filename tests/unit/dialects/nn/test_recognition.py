@@ -418,7 +418,7 @@ def test_quantized_samples_go_through_interpreter_and_program_alike(keep: tuple[
     random = np.random.default_rng(3)
     samples = random.normal(0.3, 1.5, (64, 3, 8)).astype(np.float32)
     quantized = qmlir.quantize(module, {"x": samples}, keep_composites=keep).module
-    program = qmlir.compile(quantized)
+    program = qmlir.compile(quantized, codegen="llvm")
     signal, noise = defaultdict(float), defaultdict(float)
     for first in range(0, 64, 8):
         x = {"x": samples[first : first + 2]}
