@@ -33,8 +33,7 @@ class Quotient:
     @property
     def names(self) -> tuple[str, ...]:
         """The dynamic dimensions that it depends on."""
-        each = (factor.names if isinstance(factor, Quotient) else (factor,) for factor, _ in self.terms)
-        return tuple(dict.fromkeys(name for names in each for name in names))
+        return _names(factor for factor, _ in self.terms)
 
     def at(self, sizes: Mapping[str, int]) -> int:
         """Returns the value for these sizes of dynamic dimensions."""
@@ -50,6 +49,11 @@ class Quotient:
 
 
 Factor = int | str | Quotient
+
+
+def _names(factors: Iterable[str | Quotient]) -> tuple[str, ...]:
+    each = (factor.names if isinstance(factor, Quotient) else (factor,) for factor in factors)
+    return tuple(dict.fromkeys(name for names in each for name in names))
 
 
 def _number(factor: Factor, sizes: Mapping[str, int]) -> int:
@@ -110,8 +114,7 @@ class Extent:
     @property
     def names(self) -> tuple[str, ...]:
         """The dynamic dimensions that the size depends on."""
-        each = (factor.names if isinstance(factor, Quotient) else (factor,) for factor in self.opened)
-        return tuple(dict.fromkeys(name for names in each for name in names))
+        return _names(self.opened)
 
     @property
     def number(self) -> int | None:

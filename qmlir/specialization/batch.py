@@ -66,13 +66,7 @@ class BatchAxes:
 
     def attribute(self) -> DictionaryAttr:
         """Returns these axes as the attribute that marks a function."""
-        sides = {"inputs": self.inputs, "outputs": self.outputs}
-        return DictionaryAttr(
-            {
-                side: DictionaryAttr({name: IntegerAttr(axis, i64) for name, axis in axes.items()})
-                for side, axes in sides.items()
-            }
-        )
+        return DictionaryAttr({"inputs": _attribute(self.inputs), "outputs": _attribute(self.outputs)})
 
     @staticmethod
     def of(function: FuncOp) -> "BatchAxes | None":
@@ -81,6 +75,10 @@ class BatchAxes:
         if not isinstance(found, DictionaryAttr) or REASON in found.data:
             return None
         return BatchAxes(_axes_in(found, "inputs"), _axes_in(found, "outputs"))
+
+
+def _attribute(axes: Mapping[str, int]) -> DictionaryAttr:
+    return DictionaryAttr({name: IntegerAttr(axis, i64) for name, axis in axes.items()})
 
 
 def _axes_in(attribute: DictionaryAttr, side: str) -> dict[str, int]:
@@ -219,9 +217,7 @@ def dynamic_batch(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: s
     check_function(
         function, {size: PROOF for axes in open_inputs(function).values() for axis in axes for size in axis.names}
     )
-    walk = PaddingWalk(function, {BATCH: PROOF})
-    known = {port: _axes([max(size, 0) for size in shape], inputs.get(port)) for port, shape in shapes.items()}
-    return _found(function, walk, known, inputs)
+    return _found(PaddingWalk(function, {BATCH: PROOF}), shapes, inputs)
 
 
 def _check_names(function: FuncOp, inputs: Mapping[str, int]) -> None:
@@ -253,18 +249,16 @@ def batch_of(module: ModuleOp, name: str = "main") -> BatchAxes:
         if (found.inputs.keys(), found.outputs.keys()) != (proven.inputs.keys(), proven.outputs.keys()):
             raise op_error(function, "must have the inputs and outputs whose batch axes are known")
         return proven
-    first, second = ({port: axis for port, shape in shapes.items() if shape} for axis in (0, 1))
-    try:
-        _check_static(function, first)
-        return _along(module, name, shapes, first)
-    except DiagnosticError as error:
-        if any(len(shape) not in (0, SEQUENCES) for shape in shapes.values()):
-            raise
+    may_be_sequences = all(len(shape) in (0, SEQUENCES) for shape in shapes.values())
+    errors: list[DiagnosticError] = []
+    for axis in (0, 1) if may_be_sequences else (0,):
+        inputs = dict.fromkeys((port for port, shape in shapes.items() if shape), axis)
         try:
-            _check_static(function, second)
-            return _along(module, name, shapes, second)
-        except DiagnosticError:
-            raise error from None
+            _check_static(function, inputs)
+            return _along(module, name, shapes, inputs)
+        except DiagnosticError as error:
+            errors.append(error)
+    raise errors[0]
 
 
 def _along(module: ModuleOp, name: str, shapes: Mapping[str, tuple[int, ...]], inputs: Mapping[str, int]) -> BatchAxes:
@@ -280,8 +274,7 @@ def _along(module: ModuleOp, name: str, shapes: Mapping[str, tuple[int, ...]], i
             function, f"has no batch axis: expected inputs with one size along the first axis, but got {found}"
         )
     (size,) = sizes
-    walk = PaddingWalk(function, {BATCH: size}, is_sized=True)
-    return _found(function, walk, {port: _axes(shape, inputs.get(port)) for port, shape in shapes.items()}, inputs)
+    return _found(PaddingWalk(function, {BATCH: size}, is_sized=True), shapes, inputs)
 
 
 def _erase_observers(function: FuncOp) -> None:
@@ -290,9 +283,15 @@ def _erase_observers(function: FuncOp) -> None:
         Rewriter.erase_op(op)
 
 
-def _found(function: FuncOp, walk: PaddingWalk, axes: Mapping[str, Axes], inputs: Mapping[str, int]) -> BatchAxes:
-    """Runs `walk`; returns the batch axes. Raises `DiagnosticError` if samples may depend on each other."""
-    outputs = {port: _batch_axis(function, port, found) for port, found in _follow(walk, axes).items()}
+def _found(walk: PaddingWalk, shapes: Mapping[str, Sequence[int]], inputs: Mapping[str, int]) -> BatchAxes:
+    """Runs `walk`; returns the batch axes, given those of the inputs.
+
+    Raises `DiagnosticError` if samples may depend on each other.
+    """
+    function = walk.function
+    sizes = {port: extents(max(size, 0) for size in shape) for port, shape in shapes.items()}
+    known = {port: axes if port not in inputs else _batched(axes, inputs[port]) for port, axes in sizes.items()}
+    outputs = {port: _batch_axis(function, port, found) for port, found in _follow(walk, known).items()}
     for condition in walk.conditions:
         if BATCH in condition.names:
             raise op_error(function, f"does not accept every batch size: {condition}")
@@ -325,9 +324,8 @@ def _shape(function: FuncOp, port: Port) -> tuple[int, ...]:
     return type_.get_shape()
 
 
-def _axes(shape: Sequence[int], batch: int | None) -> Axes:
-    known = extents(shape)
-    return known if batch is None else (*known[:batch], Extent.of(BATCH), *known[batch + 1 :])
+def _batched(axes: Axes, batch: int) -> Axes:
+    return (*axes[:batch], Extent.of(BATCH), *axes[batch + 1 :])
 
 
 def _batch_axis(function: FuncOp, output: str, axes: Axes) -> int | None:
@@ -382,7 +380,7 @@ def observed_images(
             if axis != place and BATCH in extent.names:
                 raise op_error(function, f"must not name axis '{BATCH}' of '{port}': it is not the batch")
             capacities |= dict.fromkeys(extent.names, size)
-        inputs[port] = (*axes[:place], Extent.of(BATCH), *axes[place + 1 :])
+        inputs[port] = _batched(axes, place)
     capacities[BATCH] = 2
     outputs = _follow(PaddingWalk(clone, capacities), inputs)
     return [_image_place(function, outputs[port.name], capacities) for port in outputs_of(clone)]

@@ -206,10 +206,6 @@ def parse_sizes(entries: Sequence[str]) -> dict[str, tuple[int, ...]]:
     return sizes
 
 
-def _not_a_value(entry: str) -> str:
-    return f"invalid value '{entry}': expected NAME=NUMBERxNUMBER, such as axes=2x-1"
-
-
 def _number(text: str) -> int | float:
     # A float can't represent every i64.
     return int(text) if text.removeprefix("-").isdecimal() else float(text)
@@ -219,12 +215,12 @@ def parse_numbers(entries: Sequence[str]) -> dict[str, tuple[int | float, ...]]:
     """Parses values such as `name=2x-1` or `name=0.5x2`; `name=` has no numbers. Raises `DiagnosticError`."""
     values: dict[str, tuple[int | float, ...]] = {}
     for entry, name, text in _named(entries, "value"):
-        if not name:
-            raise text_error(_not_a_value(entry))
         try:
             values[name] = tuple(map(_number, text.split("x"))) if text else ()
-        except ValueError as error:
-            raise text_error(_not_a_value(entry)) from error
+        except ValueError:
+            name = ""
+        if not name:
+            raise text_error(f"invalid value '{entry}': expected NAME=NUMBERxNUMBER, such as axes=2x-1")
     return values
 
 
@@ -232,10 +228,6 @@ def parse_values(function: FuncOp, entries: Sequence[str]) -> dict[str, Array]:
     """Parses values for inputs of `function`; returns arrays (scalars or 1-D) of the types of the inputs."""
     numbers = parse_numbers(entries)
     check_known_inputs(function, numbers)
-    return _arrays(function, numbers)
-
-
-def _arrays(function: FuncOp, numbers: Mapping[str, Sequence[int | float]]) -> dict[str, Array]:
     found: dict[str, Array] = {}
     for port in inputs_of(function):
         if port.name not in numbers:

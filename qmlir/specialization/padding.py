@@ -32,13 +32,11 @@ def rule_of(op: Operation) -> Rule | None:
     return next((table[each] for each in type(op).__mro__ if each in table), None)
 
 
-def axis_name(port: str, dims: Sequence[str], axis: int) -> str:
-    """Returns the name of an axis of an input: the name of its dimension if it has one, else `input.axis`."""
-    return (dims[axis] if dims else "") or f"{port}.{axis}"
-
-
 def open_inputs(function: FuncOp) -> dict[str, Axes]:
-    """Returns the extents of each input of `function`. Raises `DiagnosticError` for one that isn't a ranked tensor."""
+    """Returns the extents of each input of `function`; a dynamic axis has the name of its dimension, or `input.axis`.
+
+    Raises `DiagnosticError` for an input that isn't a ranked tensor.
+    """
     found: dict[str, Axes] = {}
     for port in inputs_of(function):
         type_ = ranked_tensor(port.type)
@@ -46,10 +44,9 @@ def open_inputs(function: FuncOp) -> dict[str, Axes]:
             raise op_error(
                 function, f"input '{port.name}' must have a known rank to be padded, but got type {port.type}"
             )
-        shape = type_.get_shape()
-        found[port.name] = tuple(
-            Extent.of(axis_name(port.name, port.dims, axis) if size < 0 else size) for axis, size in enumerate(shape)
-        )
+        names = [dim or f"{port.name}.{axis}" for axis, dim in enumerate(port.dims or [""] * type_.get_num_dims())]
+        sizes = zip(names, type_.get_shape(), strict=True)
+        found[port.name] = tuple(Extent.of(name if size < 0 else size) for name, size in sizes)
     return found
 
 

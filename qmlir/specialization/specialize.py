@@ -66,23 +66,6 @@ def reads_shapes_only(op: Operation) -> bool:
     return op.has_trait(ReadsShapesOnly, value_if_unregistered=False)
 
 
-def _parametric(function: FuncOp) -> list[HasParameters]:
-    return [op for op in function.walk() if isinstance(op, HasParameters)]
-
-
-def _inputs_among(function: FuncOp, values: set[SSAValue]) -> tuple[str, ...]:
-    """Returns the names of the inputs among `values` that are scalars or 1-D tensors.
-
-    A size that is computed from a matrix or an image depends on the data: code compiled for one such value would be of
-    no use for the next.
-    """
-    ports = inputs_of(function)
-    arguments = function.body.block.args
-    return tuple(
-        port.name for port, argument in zip(ports, arguments, strict=True) if argument in values and _is_list(argument)
-    )
-
-
 def _is_list(argument: BlockArgument) -> bool:
     type_ = ranked_tensor(argument.type)
     return type_ is not None and type_.get_num_dims() <= 1
@@ -90,7 +73,8 @@ def _is_list(argument: BlockArgument) -> bool:
 
 def parameter_values(function: FuncOp) -> set[SSAValue]:
     """Returns the parameters of all operations of `function`, and the values that they are computed from."""
-    return values_behind(value for op in _parametric(function) for value in op.parameter_operands())
+    parametric = (op for op in function.walk() if isinstance(op, HasParameters))
+    return values_behind(value for op in parametric for value in op.parameter_operands())
 
 
 def depends_on_data(function: FuncOp, op: Operation) -> bool:
@@ -107,9 +91,12 @@ def parameter_inputs(module: ModuleOp, function: str = "main") -> tuple[str, ...
     """Returns the inputs whose values are parameters of operations: sizes, axes, bounds of slices, diagonals.
 
     `specialize` needs the values of these inputs: code is compiled for them, as it is for the shapes of the others.
+    They are scalars or 1-D tensors. A size that is computed from a matrix or an image depends on the data: code
+    compiled for one such value would be of no use for the next.
     """
     found = function_of(module, function)
-    return _inputs_among(found, parameter_values(found))
+    values, ports = parameter_values(found), zip(inputs_of(found), found.body.block.args, strict=True)
+    return tuple(port.name for port, argument in ports if argument in values and _is_list(argument))
 
 
 # Type refinement: joins an inferred type with the type that a value already has.
@@ -320,7 +307,9 @@ def specialize_function(
         raise op_error(function, "must have a single block to be specialized")
     erase_dead(function.body)  # unused operations need no sizes
     _check_parameters(module, function, values)
-    given = _given_values(function, values)
+    check_known_inputs(function, values)
+    ports = [port for port in inputs_of(function) if port.name in values]
+    given = {port.name: checked_value(function, port, values[port.name]) for port in ports}
     types = static_types(function, _all_shapes(function, shapes, given), keeps_dynamic=keeps_dynamic)
     needed = parameter_values(function)
     _set_arguments(function, types, given)
@@ -366,15 +355,6 @@ def _check_parameters(module: ModuleOp, function: FuncOp, values: Values) -> Non
 
 
 # Inputs
-
-
-def _given_values(function: FuncOp, values: Values) -> dict[str, Array]:
-    check_known_inputs(function, values)
-    return {
-        port.name: checked_value(function, port, values[port.name])
-        for port in inputs_of(function)
-        if port.name in values
-    }
 
 
 def _all_shapes(function: FuncOp, shapes: Shapes, given: Mapping[str, Array]) -> Shapes:

@@ -75,15 +75,9 @@ class PaddedValue:
             for axis, extent in enumerate(self.axes)
             if extent.names and self.axes.count(extent) == after.count(extent) == 1
         }
-        is_placed = self.places is not None and all(
-            self.axes[axis].names and after.count(self.axes[axis]) == 1 for axis in self.places
-        )
-        places = {after.index(self.axes[axis]): step for axis, step in (self.places or {}).items() if is_placed}
-        return PaddedValue(
-            after,
-            frozenset(kept[axis] for axis in self.zeros if axis in kept),
-            places=places if is_placed else None,
-        )
+        is_placed = self.places is not None and self.places.keys() <= kept.keys()
+        places = {kept[axis]: step for axis, step in (self.places or {}).items()} if is_placed else None
+        return PaddedValue(after, frozenset(kept[axis] for axis in self.zeros if axis in kept), places=places)
 
 
 @dataclass(frozen=True)
