@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from qmlir.targets.cpu.compiler import Program as Program
     from qmlir.targets.cpu.runtime.errors import InputError as InputError
     from qmlir.workflows.comparing import compare as compare
+    from qmlir.workflows.compiling import compile as compile
     from qmlir.workflows.exporting import export_onnx as export_onnx
     from qmlir.workflows.loading import load as load
     from qmlir.workflows.partitioning import partition as partition
     from qmlir.workflows.profiling import profile as profile
     from qmlir.workflows.quantizing import quantize as quantize
-    from qmlir.workflows.running import compile as compile
     from qmlir.workflows.running import interpret as interpret
 else:
     __getattr__, __dir__ = attached(__name__)

@@ -18,7 +18,6 @@ bits round it to 0.988 or 0.992, which keep it for 85 or 128 steps; a gate of 1 
 layers whose gates were observed that close to 1.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
@@ -30,7 +29,7 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.elementwise.ops import AddOp, MulOp, SubOp
-from qmlir.dialects.nn.recurrent.decompose import EXCERPT, KEEPING, RECURRENCE, WALKS
+from qmlir.dialects.nn.recurrent.decompose import KEEPING, RECURRENCE, WALKS
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.control_flow import CONTROL, handed_on, makers, reached, together, uses_of
 from qmlir.ir.decomposition import is_part, is_repeated, marks_on, role_of
@@ -375,11 +374,11 @@ def _is_multiplied(op: Operation) -> bool:
     return any(isinstance(use.operation, MultipliesAndAdds) for use in uses_of(op))
 
 
-# A gate of g keeps a state for n = 1 / (1 - g) steps, or to the end of the sequence. An error e of the gate in each
-# step scales the kept state by (1 + e / g)^n, so the relative error is about e * n.
+# A gate of g keeps a state for n = 1 / (1 - g) steps. An error e of the gate in each step scales the kept state by
+# (1 + e / g)^n, so the relative error is about e * n. The length of the sequence doesn't limit n: a layer has the same
+# types at any length, and a caller may continue after a single step.
 def _lost_by_gate(values: Sequence[SSAValue]) -> float:
     """Returns the mean square of the relative error of a state whose gate is rounded to 8 bits in all steps."""
-    steps = len(values) if len(values) > EXCERPT else math.inf  # a caller may continue after a single step
     lost = [0.0]
     for value in values:
         seen = seen_statistics(value)
@@ -389,6 +388,6 @@ def _lost_by_gate(values: Sequence[SSAValue]) -> float:
         gate = np.clip(histogram.edges[:-1] + histogram.width / 2, 0.0, 1.0)
         error = np.maximum(_GATE_STEP**2 / 12, np.maximum(gate - (1 - _GATE_STEP), 0.0) ** 2)
         with np.errstate(divide="ignore"):
-            noise = np.minimum(error / np.maximum(1 - gate, 1 / steps) ** 2, 1.0)
+            noise = np.minimum(error / (1 - gate) ** 2, 1.0)
         lost.append(float(noise @ histogram.counts) / histogram.total)
     return max(lost)

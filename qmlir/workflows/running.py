@@ -1,4 +1,4 @@
-"""Running and compiling a model from a path or a module: `qmlir.interpret` and `qmlir.compile`."""
+"""Running a model: `qmlir.interpret`, which accepts paths as well as modules."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +12,6 @@ from qmlir.interpreter.interpreter import Listener
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
-from qmlir.targets import compiling
 from qmlir.targets.cpu.batch_tiling import batch_plan
 from qmlir.targets.cpu.compiler import open_port
 from qmlir.targets.cpu.runtime.batches import AnyBatch
@@ -20,8 +19,6 @@ from qmlir.targets.cpu.runtime.errors import InputError
 from qmlir.targets.cpu.runtime.ports import ArrayPort, by_name, checked
 from qmlir.targets.heterogeneous import without_calls
 from qmlir.workflows.loading import takes_model
-
-# Running a model: `qmlir.interpret`, which accepts paths as well as modules.
 
 Inputs = Mapping[str, Any] | Sequence[Any]
 
@@ -113,8 +110,3 @@ def _misfit(ports: Sequence[ArrayPort], values: Sequence[Any]) -> InputError | N
         except InputError as error:
             return error
     return None
-
-
-# Compiling a model: `qmlir.compile`, which accepts paths as well as modules.
-
-compile = takes_model(compiling.compile)

@@ -15,7 +15,7 @@ import numpy as np
 
 import qmlir
 from qmlir.extensions.search.measurements import Measurements
-from qmlir.extensions.search.schedules import TunedKernel, Tuning, tuning_text
+from qmlir.extensions.search.tuned import TunedKernel, Tuning, tuning_text
 from qmlir.targets.cpu import cache as program_cache
 from qmlir.targets.cpu.saved import cards_in
 from qmlir.text.data import JsonValue

@@ -31,10 +31,10 @@ from qmlir.specialization.specialize import specialize
 from qmlir.targets.compiling import load_program
 from qmlir.targets.cpu.saved import is_program
 from qmlir.tools.models import with_one_sample
+from qmlir.workflows.compiling import compile
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load
 from qmlir.workflows.quantizing import quantize
-from qmlir.workflows.running import compile
 
 Run = Callable[[], object]
 

@@ -5,7 +5,7 @@ from qmlir.registry.contribution import INTERFACE, Contribution
 CONTRIBUTION = Contribution(
     services={
         "schedule_choices": "qmlir.extensions.search.schedules:schedule_choices",
-        "tuned_schedules": "qmlir.extensions.search.schedules:tuned_for",
+        "tuned_schedules": "qmlir.extensions.search.tuned:tuned_for",
     },
     commands={
         "search": "qmlir.extensions.search.search_command:SEARCH",

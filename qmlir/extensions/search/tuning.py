@@ -35,16 +35,8 @@ from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, integer_typ
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedOp
-from qmlir.extensions.search.schedules import (
-    OnTrouble,
-    TunedKernel,
-    candidates,
-    kernel_identity,
-    key_of,
-    read_store,
-    store_path,
-    write_store,
-)
+from qmlir.extensions.search.schedules import candidates, kernel_identity
+from qmlir.extensions.search.tuned import OnTrouble, TunedKernel, key_of, read_store, store_path, write_store
 from qmlir.interpreter.jobs import Begun, Job, ShippedModule, Workers
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.random_inputs import random_inputs

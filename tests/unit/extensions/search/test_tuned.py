@@ -6,7 +6,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from qmlir.extensions.search.schedules import TunedKernel, Tuning, read_store, store_path, tuned_for, write_store
+from qmlir.extensions.search.tuned import TunedKernel, Tuning, read_store, store_path, tuned_for, write_store
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.cache import program_key

@@ -12,7 +12,7 @@ import qmlir
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.extensions.search import tuning
-from qmlir.extensions.search.schedules import store_path, tuned_for
+from qmlir.extensions.search.tuned import store_path, tuned_for
 from qmlir.extensions.search.tuning import FoundKernel, alone, schedule_number, tune
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from qmlir.extensions.search.schedules import TunedKernel, Tuning, tuning_text
+from qmlir.extensions.search.tuned import TunedKernel, Tuning, tuning_text
 from qmlir.ir.diagnostics import DiagnosticError
 
 FASTER = TunedKernel("a conv", "#kernel.schedule<…>", "#kernel.schedule<>", 1e-6, 2e-6, 5)
