@@ -66,7 +66,7 @@ def test_llvms_lit_and_filecheck_give_our_results(files: list[Path], tmp_path: P
 
 _WHOLE = "as they are"
 
-_FEW, _MOST = 4, 20
+_FEW, _MOST = 2, 20
 """The checks of a file that are broken in every run and in a sweep, evenly chosen: those of long files are alike, and
 each costs the whole file."""
 

@@ -1,7 +1,7 @@
 """What of many cases runs every time; `make sweep` runs the others."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any
 
@@ -39,6 +39,22 @@ def sampled(*axes: Collection[Any], strength: int = 2) -> list[Any]:
     cases = list(product(*axes))
     kept = frozenset(covering(cases, strength))
     return [pytest.param(*case, marks=() if place in kept else pytest.mark.sweep) for place, case in enumerate(cases)]
+
+
+def of_families(families: Mapping[Callable[..., Any], int], part: int = 3) -> list[Any]:
+    """Each family with the numbers of its random cases: the first in `part` of them run every time, the others are
+    swept.
+    """
+    return [
+        pytest.param(
+            family,
+            number,
+            id=f"{family.__name__.strip('_')}-{number}",
+            marks=() if number * part < count else pytest.mark.sweep,
+        )
+        for family, count in families.items()
+        for number in range(count)
+    ]
 
 
 def seeds(ordinary: int, every: int) -> list[Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.sampled import covering, sampled, seeds
+from tests.support.sampled import covering, of_families, sampled, seeds
 
 AXES = (["a", "b", "c", "d"], [1, 3, 12], [False, True])
 
@@ -40,3 +40,16 @@ def test_seeds() -> None:
     assert found[:2] == [0, 1]
     assert [each.values for each in found[2:]] == [(2,), (3,)]
     assert marks(found[2:]) == [["sweep"], ["sweep"]]
+
+
+def test_families() -> None:
+    found = of_families({covering: 4, sampled: 2}, part=2)
+    assert [each.id for each in found] == [
+        "covering-0",
+        "covering-1",
+        "covering-2",
+        "covering-3",
+        "sampled-0",
+        "sampled-1",
+    ]
+    assert marks(found) == [[], [], ["sweep"], ["sweep"], [], ["sweep"]]

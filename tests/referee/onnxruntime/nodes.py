@@ -19,6 +19,7 @@ def both(
     values = {f"i{place}": each for place, each in enumerate(inputs) if each is not None}
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
+    options.intra_op_num_threads = 1  # idle threads of a pool keep a processor busy
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     names = [name for name in outputs if name]
     theirs = session.run(names, values)

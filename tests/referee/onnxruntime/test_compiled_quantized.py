@@ -31,6 +31,7 @@ from qmlir.pipelines import CLEAN
 from qmlir.targets.cpu.host import host_isa, runs_here
 from tests.referee.onnxruntime.test_quantized_import import LIMITS, Draw
 from tests.support.nets import Net
+from tests.support.sampled import of_families
 from tests.support.unsigned_twins import as_unsigned, run_twin
 
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install -e '.[peers]'")
@@ -350,8 +351,6 @@ FAMILIES: dict[Callable[[Draw], Graph], int] = {
 }  # fmt: skip
 
 CASES = [(family, number) for family, count in FAMILIES.items() for number in range(count)]
-OF_SO_MANY = 3
-"""A part of each family, of every instruction set, is compiled in every run, the rest in a sweep."""
 
 
 @cache
@@ -375,22 +374,11 @@ def _module(graph: Graph) -> ModuleOp:
     return module
 
 
-@pytest.mark.parametrize(
-    ("family", "number"),
-    [
-        pytest.param(
-            family,
-            number,
-            id=f"{family.__name__}-{number}",
-            marks=[] if number < FAMILIES[family] // OF_SO_MANY else pytest.mark.sweep,
-        )
-        for family, number in CASES
-    ],
-)
+@pytest.mark.parametrize(("family", "number"), of_families(FAMILIES))
 def test_graph(family: Callable[[Draw], Graph], number: int) -> None:
     graph = _graph(family, number)
     isa = OTHERS[number // 4 % len(OTHERS)] if OTHERS and number % 4 == 3 else "host"
-    (found,) = qmlir.compile(_module(graph), isa=isa)(graph.feeds).values()
+    (found,) = qmlir.compile(_module(graph), isa=isa, codegen="llvm")(graph.feeds).values()
     np.testing.assert_array_equal(as_unsigned(found), _expected(graph), err_msg=f"{graph.name} for {isa}", strict=True)
 
 

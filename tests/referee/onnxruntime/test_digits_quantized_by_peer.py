@@ -21,6 +21,7 @@ from qmlir.extensions.bench.quantizers import FORMS, PeerForm, modern, quantize
 from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
 from tests.referee.onnxruntime.test_digits import MODELS, digits_input
+from tests.support.sampled import sampled
 from tests.support.unsigned_twins import run_exactly, unsigned_twin
 
 pytestmark = [*needs_onnxruntime, pytest.mark.skipif(not MODELS.is_dir(), reason="the trained models are not here")]
@@ -63,7 +64,7 @@ def _quantized(folder: Path, model: str, form: PeerForm, per_channel: bool) -> M
 def _found(model: ModelProto, inputs: Arrays) -> Arrays:
     """What the program gives; its integers are those of the interpreter."""
     module = qmlir.load(model)
-    found, interpreted = qmlir.compile(module)(inputs), qmlir.interpret(module, inputs)
+    found, interpreted = qmlir.compile(module, codegen="llvm")(inputs), qmlir.interpret(module, inputs)
     for name, array in interpreted.items():
         if array.dtype.kind in "iu":
             np.testing.assert_array_equal(found[name], array, err_msg=name)
@@ -92,9 +93,9 @@ def _given(model: ModelProto, integers: Arrays) -> ModelProto:
     return cut
 
 
-@pytest.mark.parametrize("per_channel", [False, True], ids=["tensor", "channel"])
-@pytest.mark.parametrize("form", OPERATORS)
-@pytest.mark.parametrize("model", ["digits_mlp", "digits_cnn"])
+@pytest.mark.parametrize(
+    ("model", "form", "per_channel"), sampled(["digits_mlp", "digits_cnn"], OPERATORS, [False, True])
+)
 def test_operators_on_integers(model: str, form: str, per_channel: bool, tmp_path: Path) -> None:
     quantized, inputs = _quantized(tmp_path, model, FORMS[form], per_channel), {"input": _images(model, IMAGES)}
     wanted, found = run_exactly(quantized, inputs), _found(quantized, inputs)
@@ -103,9 +104,7 @@ def test_operators_on_integers(model: str, form: str, per_channel: bool, tmp_pat
         np.testing.assert_array_equal(found[name], expected, err_msg=name)
 
 
-@pytest.mark.parametrize("per_channel", [False, True], ids=["tensor", "channel"])
-@pytest.mark.parametrize("form", QDQ)
-@pytest.mark.parametrize("model", ["digits_mlp", "digits_cnn"])
+@pytest.mark.parametrize(("model", "form", "per_channel"), sampled(["digits_mlp", "digits_cnn"], QDQ, [False, True]))
 def test_operations_between_casts(model: str, form: str, per_channel: bool, tmp_path: Path) -> None:
     quantized, inputs = _quantized(tmp_path, model, FORMS[form], per_channel), {"input": _images(model, IMAGES)}
     wanted = run_exactly(quantized, inputs)
@@ -122,9 +121,10 @@ def test_operations_between_casts(model: str, form: str, per_channel: bool, tmp_
     _assert_one_step(whole["logits_QuantizeLinear_Output"], wanted["logits_QuantizeLinear_Output"], "logits")
 
 
-@pytest.mark.parametrize("per_channel", [False, True], ids=["tensor", "channel"])
-@pytest.mark.parametrize("form", DYNAMIC)
-@pytest.mark.parametrize("model", ["digits_mlp", "digits_cnn", "digits_lstm", "digits_gru"])
+@pytest.mark.parametrize(
+    ("model", "form", "per_channel"),
+    sampled(["digits_mlp", "digits_cnn", "digits_lstm", "digits_gru"], DYNAMIC, [False, True]),
+)
 def test_dynamic(model: str, form: str, per_channel: bool, tmp_path: Path) -> None:
     quantized, inputs = _quantized(tmp_path, model, FORMS[form], per_channel), {"input": _images(model, IMAGES)}
     wanted, found = run_exactly(quantized, inputs), _found(quantized, inputs)

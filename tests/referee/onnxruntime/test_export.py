@@ -20,6 +20,7 @@ from qmlir.text.printing import module_text
 from tests.levels.generator import Case, case_of
 from tests.referee.onnxruntime.exported import EXACT, FORMS, check_exported
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
+from tests.support.sampled import seeds
 
 pytestmark = needs_onnxruntime
 
@@ -31,7 +32,6 @@ BY_DEFAULT: dict[str, Any] = {"format": "qdq"}
 
 SETTINGS: tuple[dict[str, Any], ...] = (BY_DEFAULT, *FORMS, {"format": "integer", "functions": True})
 
-GRAPHS = 110
 BATCH = 10
 """Random graphs in one test."""
 
@@ -43,10 +43,10 @@ def graph(seed: int) -> Case:
     return case_of(seed)
 
 
-@pytest.mark.parametrize("first", range(0, GRAPHS, BATCH))
-def test_random_graphs(first: int) -> None:
+@pytest.mark.parametrize("part", seeds(4, 11))
+def test_random_graphs(part: int) -> None:
     """In every form and every session, but for what only optimizations make of integers."""
-    for seed in range(first, first + BATCH):
+    for seed in range(BATCH * part, BATCH * (part + 1)):
         case = graph(seed)
         for settings in SETTINGS:
             sessions = [each for each in SESSIONS if settings != BY_DEFAULT or each != EXACT]

@@ -19,6 +19,7 @@ from onnx import ModelProto, helper, numpy_helper
 import qmlir
 from qmlir.targets.cpu.host import host_features
 from tests.support.nets import Net, held
+from tests.support.sampled import of_families
 
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install -e '.[peers]'")
 
@@ -245,11 +246,7 @@ FAMILIES: dict[Callable[[Sheet], None], int] = {
     qlinear_softmax: 4, casts: 3, qlinear_conv: 3,
 }  # fmt: skip
 
-CASES = [
-    pytest.param(family, number, id=f"{family.__name__}-{number}")
-    for family, count in FAMILIES.items()
-    for number in range(count)
-]
+CASES = of_families(FAMILIES, part=2)
 
 
 @cache
@@ -294,7 +291,7 @@ def test_interpreted(family: Callable[[Sheet], None], number: int) -> None:
 @pytest.mark.parametrize(("family", "number"), CASES)
 def test_compiled(family: Callable[[Sheet], None], number: int) -> None:
     sheet = _sheet(family, number)
-    found = qmlir.compile(qmlir.load(sheet.model()))(sheet.net.feeds)
+    found = qmlir.compile(qmlir.load(sheet.model()), codegen="llvm")(sheet.net.feeds)
     _check(sheet, dict(found), _expected(family, number))
 
 

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, f32
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from tests.referee.onnxruntime.quantized_sheets import Draw, Sheet, check, needs_onnxruntime
+from tests.support.sampled import of_families
 
 pytestmark = needs_onnxruntime
 PER_SHEET = 100
@@ -102,8 +103,7 @@ def _dequantize(sheet: Sheet, draw: Draw) -> None:
     sheet.expect(ours, theirs, element=element, stored=stored, **attributes)
 
 
-@pytest.mark.parametrize("number", range(15))
-@pytest.mark.parametrize("family", [_quantize, _dequantize])
+@pytest.mark.parametrize(("family", "number"), of_families({_quantize: 15, _dequantize: 15}))
 def test_cast(family: Any, number: int) -> None:
     sheet, draw = Sheet(), Draw(number)
     for _ in range(PER_SHEET):

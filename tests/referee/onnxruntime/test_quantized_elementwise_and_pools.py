@@ -30,6 +30,7 @@ from tests.referee.onnxruntime.quantized_sheets import (
     twin_parameters,
     untwin,
 )
+from tests.support.sampled import of_families
 
 pytestmark = needs_onnxruntime
 PER_SHEET = 100
@@ -259,14 +260,7 @@ FAMILIES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("family", "number"),
-    [
-        pytest.param(family, number, id=f"{family.__name__.strip('_')}-{number}")
-        for family, sheets in FAMILIES.items()
-        for number in range(sheets)
-    ],
-)
+@pytest.mark.parametrize(("family", "number"), of_families(FAMILIES))
 def test_operation(family: Any, number: int) -> None:
     sheet, draw = Sheet(), Draw(number)
     for _ in range(PER_SHEET):

@@ -17,6 +17,7 @@ import pytest
 from onnx import TensorProto
 
 from tests.support.nets import Net
+from tests.support.sampled import of_families
 from tests.support.unsigned_twins import as_unsigned, run_twin
 
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install -e '.[peers]'")
@@ -320,14 +321,7 @@ def granular(draw: Draw) -> None:
 FAMILIES: dict[Callable[[Draw], None], int] = {qdq: 100, qlinear: 60, products: 40, granular: 60}
 
 
-@pytest.mark.parametrize(
-    ("family", "number"),
-    [
-        pytest.param(family, number, id=f"{family.__name__}-{number}")
-        for family, count in FAMILIES.items()
-        for number in range(count)
-    ],
-)
+@pytest.mark.parametrize(("family", "number"), of_families(FAMILIES))
 def test_random_model(family: Callable[[Draw], None], number: int) -> None:
     draw = Draw(np.random.default_rng(number))
     family(draw)

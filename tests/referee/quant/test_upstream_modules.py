@@ -20,6 +20,7 @@ from qmlir.pipelines import quantize_pipeline
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from tests.levels.generator import case_of
+from tests.support.sampled import sampled
 from tests.support.upstream import MLIR_OPT, needs_mlir_opt
 
 pytestmark = [pytest.mark.referee, needs_mlir_opt]
@@ -89,9 +90,10 @@ def test_random_graphs(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not MODELS.is_dir(), reason="the trained models are not here")
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("granularity", ["tensor", "channel"])
-@pytest.mark.parametrize("name", ["digits_mlp", "digits_cnn", "digits_lstm", "digits_gru"])
+@pytest.mark.parametrize(
+    ("name", "granularity", "form"),
+    sampled(["digits_mlp", "digits_cnn", "digits_lstm", "digits_gru"], ["tensor", "channel"], FORMS),
+)
 def test_digits(name: str, granularity: str, form: str, tmp_path: Path) -> None:
     check(Digits.of(name).quantized(granularity=granularity, calibrator="min_max"), form, tmp_path)
 
