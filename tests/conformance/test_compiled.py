@@ -1,10 +1,11 @@
 """ONNX's node tests, compiled: integers as the interpreter has them, floats within a bound of it and of the standard.
 
-`not_compiled.txt` lists those that have no compiled form or other numbers, with the reason, held both ways. Those in
-`compiled_sample.txt` run with every other test; `make conformance` runs all.
+`not_compiled.txt` lists those that have no compiled form or other numbers, with the reason, held both ways. `make
+conformance` compiles all of them by numba. Those in `compiled_sample.txt` are compiled by LLVM, which is faster, with
+every other test.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +53,10 @@ def _assert_agree(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
             np.testing.assert_allclose(*reals, rtol=bound, atol=bound, equal_nan=True, err_msg=name)
 
 
-def run_compiled(case: Case, *, fallback: bool = False) -> Program | HybridProgram:
+def run_compiled(case: Case, *, fallback: bool = False, codegen: str = "numba") -> Program | HybridProgram:
     """Import, compile, run and compare; the program. Raises what goes wrong."""
     prepared = QmlirBackend.prepare(case.model, fallback=fallback)
-    program = qmlir.compile(prepared.module)
+    program = qmlir.compile(prepared.module, codegen=codegen)
     names = [port.name for port in inputs_of(function_of(prepared.module, "main"))]
     for inputs, expected in case.data_sets:
         values = dict(zip(names, map(given, inputs), strict=True))
@@ -66,13 +67,13 @@ def run_compiled(case: Case, *, fallback: bool = False) -> Program | HybridProgr
     return program
 
 
-def _parameters() -> Iterator[Any]:
-    for name in sorted(node_cases()):
-        if name not in NOT_PASSING:
-            yield pytest.param(name, marks=() if name in SAMPLED else pytest.mark.conformance)
+@pytest.mark.parametrize("name", sorted(SAMPLED))
+def test_sampled_node(name: str) -> None:
+    run_compiled(node_cases()[name], codegen="llvm")
 
 
-@pytest.mark.parametrize("name", list(_parameters()))
+@pytest.mark.conformance
+@pytest.mark.parametrize("name", [name for name in sorted(node_cases()) if name not in NOT_PASSING])
 def test_node(name: str) -> None:
     case = node_cases()[name]
     try:

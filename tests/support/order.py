@@ -8,16 +8,18 @@ import pytest
 TESTS = Path(__file__).resolve().parents[1]
 
 LONGEST = (
-    "unit/extensions/training/test_programs.py",
-    "unit/extensions/training/test_trainable.py",
     "unit/test_docs.py",
+    "unit/extensions/recovery/test_learning_blocks.py",
+    "unit/extensions/search/test_searching.py",
+    "unit/extensions/training/test_finetuning.py",
+    "unit/quantization/test_excerpts.py",
+    "unit/text/test_writing.py",
+    "unit/extensions/recovery/test_repairing.py",
+    "unit/extensions/test_without.py",
+    "unit/extensions/training/test_finetune_command.py",
     "levels/test_levels.py",
-    "conformance/test_compiled.py",
-    "unit/targets/cpu/microkernels/test_mixed_precision.py",
-    "unit/targets/cpu/microkernels/test_winograd.py",
+    "unit/onnx/test_trees.py",
     "unit/targets/cpu/test_memory_safety.py",
-    "unit/walkthrough/test_demo.py",
-    "unit/dialects/nn/recurrent/test_recurrent.py",
 )
 """The files that take longest: a process runs a file as a whole, and one of them at the end would keep one alone."""
 
