@@ -7,7 +7,6 @@ depends on the leaves only, so NumPy can evaluate the chain for every value of a
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,6 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
-from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.analysis.contraction_ranges import elements_of_constant
 from qmlir.analysis.operand_accesses import Reading, Structured, is_inside, readings_of
@@ -23,7 +21,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, requantize_f32, requantize_qlinear, saturate, to_f32
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.builtin_types import as_integer
-from qmlir.ir.evaluation import evaluate
+from qmlir.ir.evaluation import evaluate_if_defined, evaluate_in_order
 
 _STEPS = (
     arith.SIToFPOp, arith.MulfOp, arith.AddfOp, arith.SubfOp, arith.DivfOp, arith.NegfOp, arith.MaximumfOp,
@@ -67,8 +65,8 @@ class FloatChain:
         known = [each for each in operands if each is not None]
         if len(known) < len(operands):
             return None
-        found = _evaluated(op, np.broadcast_arrays(*known))
-        return None if found is None else np.asarray(found)
+        found = evaluate_if_defined(op, np.broadcast_arrays(*known))
+        return None if found is None else np.asarray(found[0])
 
     def is_finite(self) -> bool:
         """Returns True if the constants and all values computed from constants alone are finite (`0 * inf` is NaN)."""
@@ -106,19 +104,14 @@ class FloatChain:
             if dtype is None:
                 return None
             known[value] = np.broadcast_to(array, shape).astype(dtype)
-        for op in self.operations[:-1]:
-            found = _evaluated(op, [known[operand] for operand in op.operands])
-            if found is None:
-                return None
-            known[op.results[0]] = found
-        return known
+        return known if evaluate_in_order(self.operations[:-1], known) else None
 
     def _ended(self, operands: Sequence[Array]) -> npt.NDArray[np.int64] | None:
         if isinstance(self.end, RequantizeOp):
             with np.errstate(all="ignore"):
                 return requantized(self.end, *operands)
-        found = _evaluated(self.end, operands)
-        return None if found is None else found.astype(np.int64)
+        found = evaluate_if_defined(self.end, operands)
+        return None if found is None else np.asarray(found[0]).astype(np.int64)
 
     def direction(self) -> Direction | None:
         """Returns per channel whether the result is nondecreasing (1) or nonincreasing (-1) in the only leaf.
@@ -196,24 +189,10 @@ def _dtype_of(leaf: SSAValue) -> np.dtype[np.int64] | np.dtype[np.int32] | None:
     return None if bits > 64 else np.dtype(np.int64) if bits > 32 else np.dtype(np.int32)
 
 
-def _evaluated(op: Operation, operands: Sequence[Array]) -> Array | None:
-    try:
-        with np.errstate(all="ignore"):
-            results = evaluate(op, list(operands))
-    except InterpretationError:
-        return None
-    return None if results is None else np.asarray(results[0])
-
-
 def ends_in(operations: Iterable[Operation]) -> list[Ends]:
     """Returns those of `operations` that can end a chain."""
-    return [op for op in operations if isinstance(op, arith.FPToSIOp | RequantizeOp) and _is_end(op)]
-
-
-def _is_end(op: Ends) -> bool:
-    if isinstance(op, RequantizeOp):
-        return op.mode.mode.uses_floats
-    return as_integer(op.result.type) is not None
+    ends = [op for op in operations if isinstance(op, arith.FPToSIOp | RequantizeOp) and as_integer(op.result.type)]
+    return [op for op in ends if isinstance(op, arith.FPToSIOp) or op.mode.mode.uses_floats]
 
 
 def _parameter(reading: Reading) -> tuple[Array, int | None] | None:
@@ -236,7 +215,7 @@ def _constant_number(value: SSAValue) -> Array | None:
     op = value.owner
     if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, FloatAttr | IntegerAttr):
         return None
-    found: Any = evaluate(op, ())
+    found = evaluate_if_defined(op, ())
     return np.asarray(found[0]) if found is not None else None
 
 

@@ -15,7 +15,8 @@ from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
-from xdsl.rewriter import InsertPoint
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.type import get_element_type_or_self
 
@@ -113,6 +114,34 @@ def permutation_of(map_: AffineMap) -> list[int] | None:
 def computes_only(op: Operation) -> bool:
     """Returns True if `op` has no side effects. `arith` and `math` are listed: parts of them lack xDSL's trait."""
     return op.dialect_name() in ("arith", "math") or is_side_effect_free(op)
+
+
+def has_uses(op: Operation) -> bool:
+    """Returns True if a result of `op` is used."""
+    return any(result.uses for result in op.results)
+
+
+def erase_unused_in(block: Block, rewriter: PatternRewriter) -> None:
+    """Erases the operations of a body that have unused results and no side effects."""
+    for op in reversed(list(block.ops)):
+        if op.results and computes_only(op) and not has_uses(op):
+            rewriter.erase(op)
+
+
+def erase_if_unused(op: Operation) -> None:
+    """Erases `op` if its results are unused, and then the operations that only it used."""
+    waiting = [op]
+    while waiting:
+        each = waiting.pop()
+        if each.parent is not None and not each.regions and computes_only(each) and not has_uses(each):
+            waiting += [operand.owner for operand in each.operands if isinstance(operand.owner, Operation)]
+            Rewriter.erase_op(each)
+
+
+def replace_by(op: Operation, value: SSAValue) -> None:
+    """Replaces the first result of `op` by `value`; erases `op`, and the operations that only it used."""
+    op.results[0].replace_all_uses_with(value)
+    erase_if_unused(op)
 
 
 def ranges_of(op: Structured) -> list[int]:

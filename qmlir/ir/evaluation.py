@@ -7,10 +7,11 @@ signless integer by a signed one, i1 by 0 and 1; `index` is a Python integer. An
 the real values of quantized tensors instead, unless it is declared as `TakesStored` (`qmlir.interpreter.guarding`).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, OperandDef, OptionalDef, VariadicDef
@@ -112,6 +113,28 @@ def evaluate(op: Operation, values: Sequence[Any]) -> Results | None:
     if evaluator is None or isinstance(evaluator, RunsRegions):
         return None
     return evaluator(op, *arguments_by(operand_layout(op), tuple(values)))
+
+
+def evaluate_if_defined(op: Operation, values: Sequence[Any]) -> Results | None:
+    """Evaluates `op` without warnings; returns `None` also if its evaluator rejects a value, such as the root of -1."""
+    try:
+        with np.errstate(all="ignore"):
+            return evaluate(op, values)
+    except InterpretationError:
+        return None
+
+
+def evaluate_in_order(ops: Iterable[Operation], known: dict[SSAValue, Any]) -> bool:
+    """Evaluates operations on known values and adds their results to `known`.
+
+    Returns False, and stops, at the first operation that can't be evaluated on its operands.
+    """
+    for op in ops:
+        results = evaluate_if_defined(op, [known[operand] for operand in op.operands])
+        if results is None:
+            return False
+        known.update(zip(op.results, results, strict=True))
+    return True
 
 
 def check_writable(array: npt.NDArray[Any], type_: Attribute) -> None:

@@ -15,7 +15,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from qmlir.analysis.operand_accesses import (
     Assembly,
     Structured,
-    computes_only,
+    erase_unused_in,
     is_elementwise,
     kinds_of,
     points_of,
@@ -136,9 +136,7 @@ def _keeping(op: Structured, value: SSAValue, rewriter: PatternRewriter) -> SSAV
     else:
         made = assembly.finish([assembly.values[value]])
         rewriter.insert(made)
-    for each in reversed(list(made.body.block.ops)):
-        if each.results and not any(value.uses for value in each.results) and computes_only(each):
-            rewriter.erase(each)
+    erase_unused_in(made.body.block, rewriter)
     set_tensor_names(made, ())  # the named tensor of the model only exists in its readers
     return made.results[0]
 

@@ -3,7 +3,7 @@
 import math as python_math
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from xdsl.builder import Builder
@@ -11,12 +11,13 @@ from xdsl.context import Context
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32, i32, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.analysis.contraction_ranges import elements_of_constant
 from qmlir.analysis.intervals import Interval, bits_of, signed_range
+from qmlir.analysis.operand_accesses import erase_if_unused, replace_by
 from qmlir.analysis.value_ranges import ValueRanges
 from qmlir.arithmetic.requantization import Mode, Ties
 from qmlir.arithmetic.step_functions import reciprocal_parts, rounds_alike
@@ -25,7 +26,7 @@ from qmlir.dialects.kernel.lowering.scalars import STEPS, ArithBuilder, Scalar
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.builtin_types import dense, tensor
 from qmlir.ir.passes import count
-from qmlir.passes.integer.scalar_simplification import known_integer
+from qmlir.passes.integer.scalar_simplification import known_float, known_integer
 
 _ROUNDING = 1 + float(np.finfo(np.float32).eps)
 """Twice the relative rounding error of an operation in f32 or a wider type, plus 1; the bounds themselves are computed
@@ -101,35 +102,6 @@ _MOST = (1 << 31) - (1 << 16)
 """The largest i32 to which a 16-bit zero point can be added."""
 
 
-_COMPUTED = (
-    arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.ExtSIOp, arith.FPToSIOp, arith.MaximumfOp, arith.MinimumfOp,
-    math.RoundEvenOp,
-)  # fmt: skip
-"""The operations that are replaced, and their constants."""
-
-
-def _float_of(value: SSAValue) -> float | None:
-    op = value.owner
-    is_known = isinstance(op, arith.ConstantOp) and isinstance(op.value, FloatAttr)
-    return cast(float, cast(Any, op).value.value.data) if is_known else None
-
-
-def _replace(op: Operation, value: SSAValue) -> None:
-    """Replaces the result of `op` by `value`, and erases `op` with the operations that only it reads."""
-    op.results[0].replace_all_uses_with(value)
-    _erase_unused(op)
-
-
-def _erase_unused(op: Operation) -> None:
-    unused = [op]
-    while unused:
-        each = unused.pop()
-        if each.parent is None or any(result.uses for result in each.results):
-            continue
-        unused += [operand.owner for operand in each.operands if isinstance(operand.owner, _COMPUTED)]
-        Rewriter.erase_op(each)
-
-
 @dataclass(frozen=True)
 class _Rounding:
     """A float that is rounded to even, clamped to integer limits, and converted to i32."""
@@ -148,7 +120,7 @@ class _Rounding:
             user = value.get_user_of_unique_use()
             if not isinstance(user, arith.MaximumfOp | arith.MinimumfOp) or type(user) in limits:
                 break
-            limit = _float_of(user.rhs if user.lhs is value else user.lhs)
+            limit = known_float(user.rhs if user.lhs is value else user.lhs)
             if limit is None or not limit.is_integer():
                 return None
             limits[type(user)], value = limit, user.result
@@ -192,14 +164,14 @@ def _replace_quotient(rounding: _Rounding) -> None:
     quotient = rounding.rounded.operand.owner
     if not isinstance(quotient, arith.DivfOp) or quotient.result.get_user_of_unique_use() is not rounding.rounded:
         return
-    number = _float_of(quotient.rhs)
+    number = known_float(quotient.rhs)
     if number is None or not rounds_alike(np.float32(number), rounding.low, rounding.high):
         return
     high, low = reciprocal_parts(np.float32(number))
     dividend = Scalar(quotient.lhs, _before(quotient))
     first = dividend.constant(float(high))
     found = dividend.apply(math.FmaOp, first, dividend * float(low)) if low else dividend * first
-    _replace(quotient, found.value)
+    replace_by(quotient, found.value)
     count("quotients that became products")
 
 
@@ -217,7 +189,7 @@ def _saturate_rounding(rounding: _Rounding, magnitudes: Magnitudes) -> None:
         return
     if abs(zero_point) >= 1 << 15 or magnitudes.of_float(value) > _MOST:
         return
-    _replace(last, _saturated(_whole(Scalar(value, _before(last))), zero_point, limits, last.result.type))
+    replace_by(last, _saturated(_whole(Scalar(value, _before(last))), zero_point, limits, last.result.type))
     count("limits of floats that became those of integers")
 
 
@@ -235,13 +207,11 @@ def _saturate_requantization(op: RequantizeOp, magnitudes: Magnitudes) -> None:
     if op.mode.mode is not Mode.F32 or op.accumulator.type != i32 or not _is_inside(op.result.type, limits):
         return
     builder = _before(op)
-    wide = Scalar(op.accumulator, builder).to(f32)
-    scaled = wide * Scalar(op.parameters[0], builder)
+    scaled = Scalar(op.accumulator, builder).to(f32) * Scalar(op.parameters[0], builder)
     if op.parameters[0].type != f32 or abs(zero_point) >= 1 << 15 or magnitudes.of_float(scaled.value) > _MOST:
-        for each in (scaled, wide):
-            Rewriter.erase_op(cast(OpResult, each.value).op)
+        erase_if_unused(cast(Operation, scaled.value.owner))
         return
-    _replace(op, _saturated(_whole(scaled), zero_point, limits, op.result.type))
+    replace_by(op, _saturated(_whole(scaled), zero_point, limits, op.result.type))
     count("requantizations whose limits became those of integers")
 
 
@@ -283,8 +253,8 @@ class _Shift:
         op, zero_point = self.op, self.op.zero_point.value.data
         value, wide = _narrowed(op.accumulator, _before(op)), op.accumulator.owner
         op.operands[0] = value.value
-        if isinstance(wide, _COMPUTED):
-            _erase_unused(wide)
+        if isinstance(wide, Operation):
+            erase_if_unused(wide)
         places = value.made(op.parameters[0]).to(i32) if self.places is None else self.places
         if self.fewest < 0:
             moved = value << (-places)
@@ -296,11 +266,11 @@ class _Shift:
             moved = _rounded(value, places, self.fewest, op.mode.ties)
         if op.result.type == i64:
             moved = (moved + zero_point if zero_point else moved).to(i64)
-            _replace(op, moved.value)
+            replace_by(op, moved.value)
         else:
             # Unsigned 32-bit results have limits beyond those of the sum, which cannot reach them.
             limits = op.limits[0], min(op.limits[1], signed_range(_BITS).values[1])
-            _replace(op, _saturated(moved, zero_point, limits, op.result.type))
+            replace_by(op, _saturated(moved, zero_point, limits, op.result.type))
         count("requantizations that became shifts of 32 bits")
 
     def _fold(self, value: SSAValue, zero_point: int) -> bool:

@@ -1,6 +1,6 @@
 """`kernel-tabulate`: replaces a chain of operations from one byte to another by a table of 256 bytes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,19 +8,20 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects import arith, math, tensor
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType, i8
+from xdsl.dialects.builtin import IndexType, ModuleOp, TensorType, i8
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
-from xdsl.utils.exceptions import InterpretationError
+from xdsl.rewriter import InsertPoint
 
-from qmlir.analysis.operand_accesses import Structured, computes_only, forget_origins_in_bodies, is_inside
+from qmlir.analysis.operand_accesses import Structured, computes_only, forget_origins_in_bodies, has_uses, is_inside
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar, extracted
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.dialects.kernel.rows import RowReduceOp
 from qmlir.ir.builtin_types import dense
-from qmlir.ir.evaluation import evaluate
+from qmlir.ir.evaluation import evaluate_in_order
 from qmlir.ir.passes import count
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.rewriting import apply_patterns_greedily
@@ -60,12 +61,7 @@ class TabulatedChain:
 
     def gone(self) -> set[Operation]:
         """Returns the operations that become unused when the target is read from a table."""
-        gone: set[Operation] = set()
-        for op in reversed(self.operations):
-            users = [use.operation for value in op.results if value is not self.target for use in value.uses]
-            if all(user in gone for user in users):
-                gone.add(op)
-        return gone
+        return unused_without(self.target, self.operations)
 
     def table(self, numbers: Array) -> npt.NDArray[np.int8] | None:
         """Returns the target, a byte, for each element of `numbers`; `None` if an operation is undefined for one."""
@@ -75,26 +71,22 @@ class TabulatedChain:
     def results(self, numbers: Array) -> Array | None:
         """Returns the target for each element of `numbers`; `None` if an operation is undefined for one."""
         values: dict[SSAValue, Any] = {self.source: numbers}
-        for op in self.operations:
-            try:
-                with np.errstate(all="ignore"):  # some of the numbers never occur
-                    results = evaluate(op, [_value(values, operand) for operand in op.operands])
-            except InterpretationError:
-                return None
-            if results is None:
-                return None
-            values.update(zip(op.results, results, strict=True))
+        owners = dict.fromkeys(operand.owner for op in self.operations for operand in op.operands)
+        outside = [each for each in owners if isinstance(each, arith.ConstantOp) and each not in self.operations]
+        if not evaluate_in_order([*outside, *self.operations], values):
+            return None
         found = np.asarray(values[self.target])
         return found if found.shape == numbers.shape else None
 
 
-def _value(values: Mapping[SSAValue, Any], operand: SSAValue) -> Any:
-    """Returns the known elements of a value of the body, or of a constant tensor outside of it."""
-    if operand in values:
-        return values[operand]
-    assert isinstance(operand.owner, arith.ConstantOp)
-    (found,) = evaluate(operand.owner, ()) or (None,)
-    return found
+def unused_without(target: SSAValue, ops: Iterable[Operation]) -> set[Operation]:
+    """Returns those of `ops`, which are in order, that become unused if the uses of `target` are replaced."""
+    gone: set[Operation] = set()
+    for op in reversed(list(ops)):
+        users = [use.operation for value in op.results if value is not target for use in value.uses]
+        if op.results and all(user in gone for user in users) and (users or target in op.results):
+            gone.add(op)
+    return gone
 
 
 def _is_part(op: Operation) -> bool:
@@ -147,12 +139,25 @@ def _best(body: Block) -> tuple[TabulatedChain, npt.NDArray[np.int8]] | None:
     return None
 
 
-def replace_chain(chain: TabulatedChain, made: Sequence[Operation], rewriter: PatternRewriter) -> None:
-    """Replaces a chain by `made`, whose last operation produces the target; operations with other users stay."""
+def place_of(byte: Scalar) -> Scalar:
+    """Returns the index of a byte in a table of all bytes."""
+    return byte.to(IndexType()) - int(BYTES[0])
+
+
+def constant_for(op: Operation, array: Array, element: Attribute) -> arith.ConstantOp:
+    """Returns a constant tensor of `array`, whose bytes are those of `element`, with the provenance of `op`."""
+    made = arith.ConstantOp(dense(array.tobytes(), TensorType(element, array.shape)))
+    set_origins(made, origins_of(op))
+    return made
+
+
+def replace_chain(chain: TabulatedChain, write: Callable[[Scalar], Scalar], rewriter: PatternRewriter) -> None:
+    """Replaces the target of a chain by what `write` computes from its source; operations with other users stay."""
     *before, last = chain.operations
-    rewriter.replace(last, made)
+    rewriter.insertion_point = InsertPoint.before(last)
+    rewriter.replace(last, [], [write(Scalar(chain.source, ArithBuilder(rewriter))).value])
     for each in reversed(before):
-        if not any(value.uses for value in each.results):
+        if not has_uses(each):
             rewriter.erase(each)
 
 
@@ -166,14 +171,8 @@ class Tabulate(RewritePattern):
         if best is None:
             return
         chain, table = best
-        constant = arith.ConstantOp(dense(table.tobytes(), TensorType(i8, table.shape)))
-        set_origins(constant, origins_of(op))
-        rewriter.insert(constant)
-        place = arith.IndexCastOp(chain.source, IndexType())
-        first = arith.ConstantOp(IntegerAttr(int(BYTES[0]), IndexType()))
-        behind = arith.SubiOp(place.result, first.result)
-        element = tensor.ExtractOp(constant.result, [behind.result], i8)
-        replace_chain(chain, [place, first, behind, element], rewriter)
+        constant = rewriter.insert(constant_for(op, table, i8)).result
+        replace_chain(chain, lambda byte: extracted(byte.builder, constant, [place_of(byte)]), rewriter)
 
 
 @dataclass(frozen=True)

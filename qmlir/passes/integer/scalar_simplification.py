@@ -5,9 +5,10 @@ unchanged.
 """
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
@@ -36,6 +37,13 @@ def known_integer(value: SSAValue) -> int | None:
     if as_integer(value.type) is None:
         return None
     return wrapped(op.value.value.data, _bits(value))
+
+
+def known_float(value: SSAValue) -> float | None:
+    """Returns the constant float of a value, or `None` if it is not known."""
+    op = defining(value)
+    is_known = isinstance(op, arith.ConstantOp) and isinstance(op.value, FloatAttr)
+    return float(cast(Any, op).value.value.data) if is_known else None
 
 
 def _interval(value: SSAValue, depth: int) -> Interval:

@@ -27,7 +27,7 @@ from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of, vector
 from qmlir.dialects.simd.lanes import Conversion, ConvertOp, DotAccumulateOp, InterleaveHighOp, InterleaveLowOp, Signs
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.contraction.epilogue import write_body
+from qmlir.targets.cpu.loops.contraction.epilogue import SumTile, write_body
 from qmlir.targets.cpu.loops.contraction.geometry import Operand, OperandReading, Place, load, store
 from qmlir.targets.cpu.loops.contraction.tiles import Registers, TiledVariant, TileWriter
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place, times
@@ -299,7 +299,7 @@ class DepthwiseWriter(TileWriter):
         if block.parameters is None:
             count = -(-block.valid // emit.lanes)
             ordered = [self._in_order(emit, registers)[:count] for registers in sums]
-            self.epilogue.write(emit, ordered, positions, block.channel, block.valid)
+            self.epilogue.write(SumTile(emit, ordered, positions, block.channel, block.valid))
             return
         for row, registers in enumerate(sums):
             stored = self._result(emit, registers, block.parameters)

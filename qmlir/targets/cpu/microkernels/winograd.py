@@ -21,7 +21,7 @@ from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.kernel.winograd import F2, F4, F4_BYTES, KERNEL_SIZE, Algorithm, Matrix
 from qmlir.dialects.simd.memory import PrefetchOp
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue
+from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue, SumTile
 from qmlir.targets.cpu.loops.contraction.geometry import Geometry, Operand, innermost_is_dense, load, readings_of, store
 from qmlir.targets.cpu.loops.contraction.tiles import LoopVariant
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, bits_of, emit_expression, times
@@ -420,7 +420,7 @@ class WinogradWriter:
     ) -> None:
         def write(inner: VectorEmitter, first: int, last: int) -> None:
             own = [place.image, add(inner, place.first[0], row), add(inner, place.first[1], first)]
-            self.epilogue.write(inner, [[value] for value in values[first:last]], own, channel, valid)
+            self.epilogue.write(SumTile(inner, [[value] for value in values[first:last]], own, channel, valid))
 
         self._where_new(emit, place, 1, write)
 

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, IntegerType, ModuleOp, TensorType, i8, i32, i64
+from xdsl.dialects.builtin import AnyFloat, IntegerType, ModuleOp, i8, i32, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
@@ -19,7 +19,15 @@ from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.analysis.dequant_requant_chains import Ends, FloatChain, chain_to, ends_in
 from qmlir.analysis.intervals import EXACT_F32, Interval
-from qmlir.analysis.operand_accesses import Reading, Structured, determines_iterators, ranges_of, readings_of, rebuilt
+from qmlir.analysis.operand_accesses import (
+    Reading,
+    Structured,
+    determines_iterators,
+    ranges_of,
+    readings_of,
+    rebuilt,
+    replace_by,
+)
 from qmlir.analysis.value_ranges import ValueRanges
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, Ties
@@ -36,10 +44,9 @@ from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
 from qmlir.dialects.kernel.ops import RequantizeOp
-from qmlir.ir.builtin_types import dense
 from qmlir.ir.diagnostics import emit_remark, emit_warning
 from qmlir.ir.passes import count
-from qmlir.ir.provenance import origins_of, set_origins
+from qmlir.passes.integer.kernel_tabulate import constant_for
 from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.scheduled.fixed_point_rounding import ExactSteps, NotInIntegers
@@ -208,7 +215,7 @@ class _Body:
         """Replaces the result of a chain by `found`, and gives it the range of the result."""
         self.ranges.of[found] = self.ranges[end.results[0]]
         self.is_changed = True
-        _replace(end, found)
+        replace_by(end, found)
 
     def _by_shifts(self, chain: FloatChain, shifts: Array, builder: ArithBuilder) -> None:
         """Replaces a requantization by powers of two with one that shifts."""
@@ -251,8 +258,7 @@ class _Body:
         assert self.parent is not None
         assert chain.axis is not None
         array = np.array(numbers.tolist(), f"i{element.bitwidth // 8}")
-        constant = arith.ConstantOp(dense(array.tobytes(), TensorType(element, array.shape)))
-        set_origins(constant, origins_of(self.parent))
+        constant = constant_for(self.parent, array, element)
         Rewriter().insert_op(constant, InsertPoint.before(self.parent))
         block = self.parent.body.block
         place = isinstance(self.parent, EpilogueOp) + len(readings_of(self.parent)) + len(self.new)
@@ -289,19 +295,6 @@ class _Body:
         made.location = parent.location
         Rewriter.replace_op(parent, [made], list(made.results))
         return made
-
-
-def _replace(end: Ends, value: SSAValue) -> None:
-    """Replaces the result of `end` by `value`; erases `end` and operations that only it used."""
-    end.results[0].replace_all_uses_with(value)
-    unused: list[Operation] = [end]
-    while unused:
-        op = unused.pop()
-        if op.parent is None or any(result.uses for result in op.results):
-            continue
-        before = [each.owner for each in op.operands if isinstance(each.owner, Operation)]
-        unused += [each for each in before if each.parent is op.parent and not each.regions]
-        Rewriter.erase_op(op)
 
 
 def _float_steps(op: Operation) -> list[str]:

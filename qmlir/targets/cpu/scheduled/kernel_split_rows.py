@@ -51,7 +51,7 @@ def _write(split: RowSplit, long: LongRow | None) -> None:
         elif op in kept and (long is None or split.by_row.issuperset(op.results)):
             split.compute(op)
     made = split.finish() if long is None else long.look_up(split)
-    split.rewriter.replace(split.op, [], list(made.res))
+    split.rewriter.replace(split.op, [], [made])
     rows = next((rows for each in split.made if (rows := reduced_rows(each))), None)
     if rows is not None:
         grouped(split.made, rows)

@@ -6,26 +6,30 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i8, i16
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp, i8, i16
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
-from xdsl.rewriter import InsertPoint
 
 from qmlir.analysis.operand_accesses import Structured
 from qmlir.dialects.kernel.contraction import EpilogueOp
+from qmlir.dialects.kernel.lowering.scalars import Scalar, extracted
 from qmlir.dialects.simd.memory import BYTE_VALUES
-from qmlir.ir.builtin_types import dense, ranked_tensor
+from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.passes import count
-from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.passes.integer.kernel_tabulate import TabulatedChain, chains_to_bytes, cost_of, replace_chain
+from qmlir.passes.integer.kernel_tabulate import (
+    TabulatedChain,
+    chains_to_bytes,
+    constant_for,
+    cost_of,
+    place_of,
+    replace_chain,
+)
 from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.isa import instruction_set
-from qmlir.targets.cpu.scheduled.softmax_lut import place_of
 
 _NUMBERS = np.arange(-(1 << 15), 1 << 15, dtype=np.int16)
 """All 16-bit integers, in table order."""
@@ -105,25 +109,17 @@ def _best(op: Structured) -> tuple[TabulatedChain, SplitTable] | None:
     return None
 
 
-def _look_ups(source: SSAValue, tables: Sequence[SSAValue], direction: int) -> list[Operation]:
+def _looked_up(source: Scalar, tables: Sequence[SSAValue], direction: int) -> Scalar:
     """Creates lookups: the first entry of the group of `source`, moved by the limits that its lower byte exceeds."""
-    made = Block()
-    builder = Builder(InsertPoint.at_end(made))
-    lower = builder.insert(arith.TruncIOp(source, i8)).result
-    bits = builder.insert(arith.ConstantOp(IntegerAttr(8, i16))).result
-    upper = builder.insert(arith.TruncIOp(builder.insert(arith.ShRSIOp(source, bits)).result, i8)).result
-    place = place_of(builder, upper)
+    lower, place = source.to(i8, unsigned=True), place_of((source >> 8).to(i8))
     first, *limits = tables
-    found = builder.insert(tensor.ExtractOp(first, [place], i8)).result
+    found = extracted(source.builder, first, [place])
     for limit in limits:
-        entry = builder.insert(tensor.ExtractOp(limit, [place], i8)).result
-        is_exceeded = builder.insert(arith.CmpiOp(lower, entry, "ugt")).result
-        less = builder.insert(arith.ExtSIOp(is_exceeded, i8)).result  # -1 if true, as vector comparisons produce it
-        found = builder.insert((arith.SubiOp if direction > 0 else arith.AddiOp)(found, less)).result
-    operations = list(made.ops)
-    for each in operations:
-        each.detach()
-    return operations
+        is_exceeded = lower > extracted(source.builder, limit, [place])
+        # -1 if true, as vector comparisons produce it
+        less = is_exceeded.made(is_exceeded.value, unsigned=False).to(i8)
+        found = found - less if direction > 0 else found + less
+    return found
 
 
 class SplitTables(RewritePattern):
@@ -134,13 +130,9 @@ class SplitTables(RewritePattern):
         if best is None:
             return
         chain, split = best
-        tables = [
-            arith.ConstantOp(dense(each.tobytes(), TensorType(i8, each.shape))) for each in (split.first, *split.limits)
-        ]
-        for table in tables:
-            set_origins(table, origins_of(op))
-        rewriter.insert(tables)
-        replace_chain(chain, _look_ups(chain.source, [table.result for table in tables], split.direction), rewriter)
+        tables = rewriter.insert([constant_for(op, each, i8) for each in (split.first, *split.limits)])
+        values = [table.result for table in tables]
+        replace_chain(chain, lambda source: _looked_up(source, values, split.direction), rewriter)
 
 
 @dataclass(frozen=True)

@@ -6,24 +6,32 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, ModuleOp, TensorType, f32, i1, i8
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, f32, i1, i8
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
-from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
+from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
-from xdsl.utils.type import get_element_type_or_self
 
-from qmlir.analysis.operand_accesses import Reading, computes_only, defining, output_maps, ranges_of, readings_of
-from qmlir.dialects.kernel.lowering.scalars import number_attribute
+from qmlir.analysis.operand_accesses import (
+    Reading,
+    computes_only,
+    defining,
+    erase_unused_in,
+    is_inside,
+    output_maps,
+    ranges_of,
+    readings_of,
+)
+from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, integer_types
+from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Body, Scalar, number_attribute
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.row_fusion import RowFusionOp, RowStep, fault_among, takes_no_time
 from qmlir.dialects.kernel.rows import RowMaxOp, RowReduceOp, RowSumOp, row_reductions
-from qmlir.ir.builtin_types import sizes_of
-from qmlir.ir.provenance import origins_of, set_origins
+from qmlir.ir.builtin_types import element_of, sizes_of
 from qmlir.passes.integer.kernel_tabulate import BYTES, TabulatedChain, chain_between, cost_of
 
 # Grouping: a structured op that reduces rows is fused with the ops that read its result row by row.
@@ -177,17 +185,13 @@ def mask_bytes(op: GenericOp, rewriter: PatternRewriter) -> None:
         chain = _widening(op, choice.lhs)
         if chain is None or not _is_left_out(largest, choice):
             continue
-        builder = Builder(InsertPoint.before(choice))
-        smallest = builder.insert(arith.ConstantOp(IntegerAttr(int(BYTES[0]), i8))).result
-        values: dict[SSAValue, SSAValue] = {
-            chain.source: builder.insert(arith.SelectOp(choice.cond, chain.source, smallest)).result
-        }
+        builder = ArithBuilder(Builder(InsertPoint.before(choice)))
+        masked = Scalar(choice.cond, builder).select(Scalar(chain.source, builder), int(BYTES[0]))
+        values: dict[SSAValue, SSAValue] = {chain.source: masked.value}
         for step in chain.operations:
             builder.insert(step.clone(values))
         choice.result.replace_all_uses_with(values[chain.target])
-        for each in reversed(list(op.body.block.ops)):
-            if each.results and computes_only(each) and not any(result.uses for result in each.results):
-                rewriter.erase(each)
+        erase_unused_in(op.body.block, rewriter)
         rewriter.notify_op_modified(op)
 
 
@@ -195,22 +199,15 @@ def widen_truths(op: GenericOp, rewriter: PatternRewriter) -> None:
     """Replaces i1 inputs of a body by bytes, since vector loads don't support i1; masks are small, so this is cheap."""
     read = op.body.block.args[: len(op.inputs)]
     for argument in [each for each in read if each.type == i1][::-1]:
-        value = op.operands[argument.index]
+        value, at = op.operands[argument.index], Lowering(op, rewriter, integer_types())
         sizes = sizes_of(value)
-        empty = rewriter.insert(tensor.EmptyOp((), TensorType(i8, sizes))).tensor
-        block = Block(arg_types=[i1, i8])
-        inner = Builder(InsertPoint.at_end(block))
-        inner.insert(YieldOp(inner.insert(arith.ExtUIOp(block.args[0], i8)).result))
-        kinds = [IteratorTypeAttr(IteratorType.PARALLEL)] * len(sizes)
-        maps = [AffineMapAttr(AffineMap.identity(len(sizes)))] * 2
-        bytes_ = rewriter.insert(GenericOp([value], [empty], Region(block), maps, kinds, [empty.type]))
-        set_origins(bytes_, origins_of(op))
-        builder = Builder(InsertPoint.at_start(op.body.block))
-        zero = builder.insert(arith.ConstantOp(IntegerAttr(0, i8))).result
+        truths = Input(value, AffineMap.identity(len(sizes)), unsigned=True)
+        bytes_ = at.compute([truths], sizes, i8, lambda truth: truth.to(i8))
         byte = op.body.block.insert_arg(i8, argument.index)
-        argument.replace_all_uses_with(builder.insert(arith.CmpiOp(byte, zero, "ne")).result)
+        builder = ArithBuilder(Builder(InsertPoint.at_start(op.body.block)))
+        argument.replace_all_uses_with(Scalar(byte, builder).to(i1).value)
         op.body.block.erase_arg(argument)
-        op.operands[byte.index] = bytes_.res[0]
+        op.operands[byte.index] = bytes_
         rewriter.notify_op_modified(op)
 
 
@@ -230,14 +227,6 @@ class Space:
 
     dims: Sequence[AffineExpr]
     count: int
-    reductions: int = 0
-    """The number of trailing reduction iterators."""
-
-    def kinds(self) -> list[IteratorTypeAttr]:
-        """Returns the iterator types: parallel, then reduction."""
-        parallel = self.count - self.reductions
-        kinds = [IteratorType.PARALLEL] * parallel + [IteratorType.REDUCTION] * self.reductions
-        return [IteratorTypeAttr(kind) for kind in kinds]
 
 
 class RowSplit:
@@ -246,6 +235,7 @@ class RowSplit:
     def __init__(self, op: GenericOp, rewriter: PatternRewriter):
         self.op = op
         self.rewriter = rewriter
+        self.at = Lowering(op, rewriter, integer_types())
         self.block = op.body.block
         self.row = row_reductions(op)[0].row
         self.ranges = ranges_of(op)
@@ -277,14 +267,11 @@ class RowSplit:
         row = set(self.row)
         found = {value for value, reading in self.stored.items() if not reading.map_.used_dims() & row}
         for op in self.block.ops:
-            inside = [each for each in op.operands if each.owner is self.block or self._is_inside(each)]
+            inside = [each for each in op.operands if is_inside(each, self.block)]
             is_same = isinstance(op, RowReduceOp) or all(each in found for each in inside)
             if is_same and not (isinstance(op, IndexOp) and op.dim.value.data in row):
                 found.update(op.results)
         return found
-
-    def _is_inside(self, value: SSAValue) -> bool:
-        return isinstance(value.owner, Operation) and value.owner.parent is self.block
 
     # --- Stored values ------------------------------------------------------------------------------------------------
 
@@ -351,7 +338,7 @@ class RowSplit:
         """Returns the iterators over rows, `between` others, and the reduction iterators along a row."""
         places = {dim: place for place, dim in enumerate(self.rest)}
         places |= {dim: len(self.rest) + between + place for place, dim in enumerate(self.row)}
-        return Space(self._dims(places), len(self.ranges) + between, len(self.row))
+        return Space(self._dims(places), len(self.ranges) + between)
 
     def _dims(self, places: dict[int, int]) -> list[AffineExpr]:
         return [
@@ -359,33 +346,26 @@ class RowSplit:
             for dim in range(len(self.ranges))
         ]
 
-    def empty(self, sizes: Sequence[int], element: Attribute) -> SSAValue:
-        """Creates an uninitialized tensor."""
-        return self.rewriter.insert(tensor.EmptyOp((), TensorType(element, sizes))).tensor
-
     def filled(self, sizes: Sequence[int], element: Attribute, number: float) -> SSAValue:
         """Creates a tensor filled with `number`."""
         scalar = self.rewriter.insert(arith.ConstantOp(number_attribute(number, element))).result
-        empty = self.empty(sizes, element)
+        empty = self.at.empty(sizes, element)
         fill = self.rewriter.insert(FillOp([scalar], [empty], [empty.type]))
-        set_origins(fill, origins_of(self.op))
         self.made.append(fill)
         return fill.results[0]
 
-    def generic(
-        self, readings: Sequence[Reading], output: SSAValue, map_: AffineMap, space: Space, block: Block
-    ) -> GenericOp:
-        """Creates a `linalg.generic` before `op`; `readings` refer to the iterators of `space`."""
-        maps = [AffineMapAttr(each) for each in (*(reading.map_ for reading in readings), map_)]
-        values = [reading.value for reading in readings]
-        made = GenericOp(values, [output], Region(block), maps, space.kinds(), [output.type])
-        made.attributes.update(self.op.attributes)
-        self.made.append(made)
-        return self.rewriter.insert(made)
+    def generic(self, readings: Sequence[Reading], output: SSAValue, map_: AffineMap, body: Body) -> SSAValue:
+        """Creates a `linalg.generic` before `op`, which writes `output` at `map_`; other iterators are reductions."""
+        inputs = [Input(each.value, each.map_) for each in readings]
+        (result,) = self.at.generic(inputs, [(output, map_)], body)
+        assert isinstance(result.owner, GenericOp)
+        result.owner.attributes.update(self.op.attributes)
+        self.made.append(result.owner)
+        return result
 
     def write(
         self, value: SSAValue, output: SSAValue, map_: AffineMap, space: Space, reduction: RowReduceOp | None = None
-    ) -> GenericOp:
+    ) -> SSAValue:
         """Creates an operation that computes `value` for each point of `space`, or reduces it."""
         steps = self.steps(value)
         used = {value, *(operand for step in steps for operand in step.operands)}
@@ -402,24 +382,25 @@ class RowSplit:
                 for each, size in zip(space.dims, self.ranges, strict=True)
                 if isinstance(each, AffineDimExpr)
             }
-            shape = self.empty([sizes[dim] for dim in missing], get_element_type_or_self(output.type))
+            shape = self.at.empty([sizes[dim] for dim in missing], element_of(output))
             readings.append(Reading(shape, AffineMap(space.count, 0, tuple(map(AffineExpr.dimension, missing)))))
-        read = [each.value for each in readings]
-        block = Block(arg_types=[get_element_type_or_self(each.type) for each in (*read, output)])
-        builder = Builder(InsertPoint.at_end(block))
-        values: dict[SSAValue, SSAValue] = dict(zip(leaves, block.args, strict=False))
-        write_again(builder, steps, values, space)
-        found = values.get(value, value)
-        if reduction is not None:
-            found = builder.insert(reduction.combined(block.args[-1], found)).results[0]
-        builder.insert(YieldOp(found))
-        return self.generic(readings, output, map_, space, block)
+
+        def body(*given: Scalar) -> Scalar:
+            values: dict[SSAValue, SSAValue] = dict(zip(leaves, (each.value for each in given), strict=False))
+            so_far = given[-1]
+            write_again(so_far.builder, steps, values, space)
+            found = values.get(value, value)
+            if reduction is not None:
+                found = so_far.builder.insert(reduction.combined(so_far.value, found))
+            return so_far.made(found)
+
+        return self.generic(readings, output, map_, body)
 
     def reduce(self, op: RowReduceOp) -> None:
         """Creates the operation for a row reduction, and records its result."""
         space, output = self.reducing(), self.filled(self.sizes, op.value.type, op.start())
         map_ = AffineMap(space.count, 0, tuple(AffineExpr.dimension(place) for place in range(len(self.rest))))
-        self.keep(op.result, self.write(op.value, output, map_, space, op).res[0])
+        self.keep(op.result, self.write(op.value, output, map_, space, op))
 
     def keep(self, value: SSAValue, memory: SSAValue) -> None:
         """Records that `value` is stored in `memory`, one element per row."""
@@ -431,27 +412,29 @@ class RowSplit:
         """Creates the operation that computes and stores the result of a step, for each row or each element."""
         (value,) = op.results
         if value in self.by_row:
-            space, output = self.rows(), self.empty(self.sizes or [1], value.type)
-            self.keep(value, self.write(value, output, AffineMap.identity(space.count), space).res[0])
+            space, output = self.rows(), self.at.empty(self.sizes or [1], value.type)
+            self.keep(value, self.write(value, output, AffineMap.identity(space.count), space))
             return
         (map_,) = output_maps(self.op)
-        output = self.empty(sizes_of(self.op.res[0]), value.type)
-        self.stored[value] = Reading(self.write(value, output, map_, self.elements()).res[0], map_)
+        output = self.at.empty(sizes_of(self.op.res[0]), value.type)
+        self.stored[value] = Reading(self.write(value, output, map_, self.elements()), map_)
 
-    def finish(self) -> GenericOp:
-        """Creates the operation that computes the result of `op`."""
+    def finish(self) -> SSAValue:
+        """Creates the operation that computes the result of `op`; returns that."""
         (map_,) = output_maps(self.op)
         return self.write(self.yielded, self.op.outputs[0], map_, self.elements())
 
 
-def write_again(builder: Builder, steps: Iterable[Operation], values: dict[SSAValue, SSAValue], space: Space) -> None:
+def write_again(
+    builder: ArithBuilder, steps: Iterable[Operation], values: dict[SSAValue, SSAValue], space: Space
+) -> None:
     """Clones `steps` with operands mapped by `values`, and adds their results to it."""
     for step in steps:
         if isinstance(step, IndexOp):
             place = space.dims[step.dim.value.data]
             is_there = isinstance(place, AffineDimExpr)
             made = IndexOp(place.position) if is_there else arith.ConstantOp(IntegerAttr(0, IndexType()))
-            values[step.result] = builder.insert(made).results[0]
+            values[step.result] = builder.insert(made)
         else:
             builder.insert(step.clone(values))
 

@@ -9,14 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.builder import Builder
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, TensorType, UnitAttr, f32, f64, i8, i32
-from xdsl.dialects.linalg.ops import GenericOp, IndexOp, YieldOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, f32, f64, i8, i32
+from xdsl.dialects.linalg.ops import GenericOp, IndexOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
-from xdsl.utils.exceptions import InterpretationError
-from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.analysis.operand_accesses import (
     INTEGER_DIVISIONS,
@@ -24,20 +22,24 @@ from qmlir.analysis.operand_accesses import (
     Structured,
     computes_only,
     defining,
+    erase_unused_in,
+    has_uses,
     output_maps,
     points_of,
     ranges_of,
     readings_of,
 )
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.kernel.lowering.lowering import Lowering, integer_types
+from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar, constant, extracted, position
 from qmlir.dialects.kernel.ops import JoinOp
 from qmlir.dialects.kernel.rows import RowMaxOp, RowReduceOp, RowSumOp
 from qmlir.dialects.simd.memory import BYTE_VALUES
-from qmlir.ir.builtin_types import as_dense, dense
-from qmlir.ir.evaluation import evaluate
-from qmlir.ir.provenance import origins_of, set_origins
-from qmlir.passes.integer.kernel_tabulate import BYTES, chain_between, cost_of
-from qmlir.targets.cpu.scheduled.row_fusion import RowSplit, Space, write_again
+from qmlir.ir.builtin_types import as_dense
+from qmlir.ir.evaluation import evaluate_if_defined
+from qmlir.passes.integer.kernel_tabulate import BYTES, chain_between, cost_of, place_of, unused_without
+from qmlir.passes.integer.scalar_simplification import known_float
+from qmlir.targets.cpu.scheduled.row_fusion import RowSplit, write_again
 from qmlir.text.elements import dense_array
 
 # Floats that a body computes from a byte and the maximum of its row: looked up in a table of all pairs.
@@ -108,13 +110,6 @@ def _byte_of(place: SSAValue) -> SSAValue | None:
             return None
 
 
-def place_of(builder: Builder, byte: SSAValue) -> SSAValue:
-    """Creates the table index of a byte."""
-    number = builder.insert(arith.IndexCastOp(byte, IndexType())).result
-    first = builder.insert(arith.ConstantOp(IntegerAttr(int(BYTES[0]), IndexType()))).result
-    return builder.insert(arith.SubiOp(number, first)).result
-
-
 def _ascends(widened: Array) -> bool:
     """Returns true if widening is monotonic, so that it preserves maxima; excludes -0, which compares equal to 0."""
     return bool(
@@ -129,26 +124,12 @@ def _computed(block: Block, known: Mapping[SSAValue, Any]) -> dict[SSAValue, Any
     values = dict(known)
     for op in block.ops:
         is_known = all(operand in values for operand in op.operands) and not isinstance(op, RowReduceOp)
-        if not is_known or op.regions or not op.results or not computes_only(op):
+        if not is_known or op.regions or not op.results or not computes_only(op) or op.results[0] in values:
             continue
-        try:
-            with np.errstate(all="ignore"):  # some inputs never occur
-                results = evaluate(op, [values[operand] for operand in op.operands])
-        except InterpretationError:
-            continue
-        if results is not None and op.results[0] not in values:
+        results = evaluate_if_defined(op, [values[operand] for operand in op.operands])
+        if results is not None:
             values.update(zip(op.results, results, strict=True))
     return values
-
-
-def _saved(target: SSAValue, block: Block) -> set[Operation]:
-    """Returns the operations of a body that become unused if `target` is replaced."""
-    gone: set[Operation] = set()
-    for op in reversed(list(block.ops)):
-        users = [use.operation for result in op.results if result is not target for use in result.uses]
-        if op.results and all(user in gone for user in users) and (users or target in op.results):
-            gone.add(op)
-    return gone
 
 
 def look_up(op: GenericOp, rewriter: PatternRewriter) -> RowTable | None:
@@ -188,7 +169,7 @@ def _table(
     for value in reversed(values):
         if value.type != f32 or isinstance(value, BlockArgument) or np.shape(values[value]) != rows.shape:
             continue
-        gone = _saved(value, block)
+        gone = unused_without(value, block.ops)
         # A table only pays if it also makes the float maximum of the row superfluous.
         if largest in gone and sum(map(cost_of, gone)) >= LEAST_COST:
             return value, np.ascontiguousarray(values[value], "<f4")
@@ -206,10 +187,8 @@ def _write_before_the_table(value: SSAValue, bytes_: _Bytes, rewriter: PatternRe
     assert isinstance(table, tensor.ExtractOp)
     constant = defining(table.tensor)
     end.operands[0] = bytes_.yielded
-    for each in reversed(list(writer.body.block.ops)):
-        if each is not end and computes_only(each) and not any(result.uses for result in each.results):
-            rewriter.erase(each)
-    if constant is not None and not any(result.uses for result in constant.results):
+    erase_unused_in(writer.body.block, rewriter)
+    if constant is not None and not has_uses(constant):
         rewriter.erase(constant)
     rewriter.notify_op_modified(writer)
 
@@ -219,23 +198,18 @@ def _rewritten(
 ) -> RowTable:
     """Creates the table, and its lookup in the body."""
     parts = numbers.view(np.int8).reshape(*numbers.shape, JoinOp.COUNT).transpose(0, 2, 1)
-    constant = arith.ConstantOp(dense(parts.tobytes(), TensorType(i8, parts.shape)))
-    set_origins(constant, origins_of(op))
-    rewriter.insert(constant)
+    table = Lowering(op, rewriter, integer_types()).constant(parts, i8)
     step = value.owner
     assert isinstance(step, Operation)
-    builder = Builder(InsertPoint.before(step))
-    near = builder.insert(RowMaxOp(byte, largest.row)).result
-    places = [place_of(builder, each) for each in (byte, near)]
-    numbered = [builder.insert(arith.ConstantOp(IntegerAttr(part, IndexType()))).result for part in range(JoinOp.COUNT)]
-    read = [builder.insert(tensor.ExtractOp(constant.result, [places[1], each, places[0]], i8)) for each in numbered]
-    joined = builder.insert(JoinOp([each.result for each in read], f32)).result
-    gone = _saved(value, op.body.block)  # without the byte, which is read now
+    builder = ArithBuilder(Builder(InsertPoint.before(step)))
+    near = Scalar(byte, builder).over_row(RowMaxOp, largest.row)
+    place, row = place_of(Scalar(byte, builder)), place_of(near)
+    numbered = [constant(builder, part, IndexType()) for part in range(JoinOp.COUNT)]
+    read = [extracted(builder, table, [row, each, place]).value for each in numbered]
+    joined = builder.insert(JoinOp(read, f32))
     value.replace_all_uses_with(joined)
-    for each in reversed(list(op.body.block.ops)):
-        if each in gone:
-            rewriter.erase(each)
-    return RowTable(joined, byte, near, numbers)
+    erase_unused_in(op.body.block, rewriter)
+    return RowTable(joined, byte, near.value, numbers)
 
 
 # --- Sums -------------------------------------------------------------------------------------------------------------
@@ -268,9 +242,7 @@ def sums_of(table: RowTable) -> Sequence[RowSumOp]:
 
 def _or_zero(op: Operation) -> SSAValue | None:
     """Returns the result of a select between a value and 0: its sums are exact if those of the value are."""
-    zero = defining(op.rhs) if isinstance(op, arith.SelectOp) else None
-    is_zero = isinstance(zero, arith.ConstantOp) and isinstance(zero.value, FloatAttr) and zero.value.value.data == 0
-    return op.results[0] if is_zero else None
+    return op.result if isinstance(op, arith.SelectOp) and known_float(op.rhs) == 0 else None
 
 
 def mark_sums(op: GenericOp, table: RowTable) -> None:
@@ -360,31 +332,23 @@ class LongRow:
             split.stored[each].through(space.dims, space.count) for each in (self.table.byte, self.table.largest)
         ]
         output = split.filled([*split.sizes, places], i32, 0)
-        block = Block(arg_types=[i8, i8, i32])
-        builder = Builder(InsertPoint.at_end(block))
-        byte, largest = (place_of(builder, argument) for argument in block.args[:2])
-        number = builder.insert(IndexOp(count)).result
-        constant = _constant(split, self.planes.bytes, i8)
-        part = builder.insert(tensor.ExtractOp(constant, [largest, number, byte], i8)).result
-        wide = builder.insert(arith.ExtUIOp(part, i32)).result
-        builder.insert(YieldOp(builder.insert(arith.AddiOp(block.args[2], wide)).result))
-        parts = split.generic(readings, output, AffineMap(space.count, 0, (*rowwise, place)), space, block)
-        block = Block(arg_types=[i32, f64])
-        builder = Builder(InsertPoint.at_end(block))
-        base = builder.insert(arith.ConstantOp(FloatAttr(_BASE, f64))).result
-        unit = builder.insert(arith.ConstantOp(FloatAttr(self.planes.unit, f64))).result
-        before = builder.insert(arith.MulfOp(block.args[1], base)).result
-        units = builder.insert(arith.SIToFPOp(block.args[0], f64)).result
-        here = builder.insert(arith.MulfOp(units, unit)).result
-        builder.insert(YieldOp(builder.insert(arith.AddfOp(before, here)).result))
-        joining = Space((), count + 1, reductions=1)
-        whole = split.generic(
-            [Reading(parts.res[0], AffineMap.identity(count + 1))], split.filled(split.sizes, f64, 0),
-            AffineMap(count + 1, 0, rowwise), joining, block,
-        )  # fmt: skip
-        split.keep(self.total.result, whole.res[0])
+        table = split.at.constant(self.planes.bytes, i8)
 
-    def look_up(self, split: RowSplit) -> GenericOp:
+        def add_byte(byte: Scalar, largest: Scalar, so_far: Scalar) -> Scalar:
+            column, row = place_of(byte), place_of(largest)
+            indices = [row, position(byte.builder, count), column]
+            return so_far + extracted(byte.builder, table, indices, unsigned=True).to(i32)
+
+        def add_part(part: Scalar, so_far: Scalar) -> Scalar:
+            base, unit = (so_far.constant(each) for each in (_BASE, self.planes.unit))
+            return so_far * base + part.to(f64) * unit
+
+        parts = split.generic(readings, output, AffineMap(space.count, 0, (*rowwise, place)), add_byte)
+        bytewise = [Reading(parts, AffineMap.identity(count + 1))]
+        whole = split.generic(bytewise, split.filled(split.sizes, f64, 0), AffineMap(count + 1, 0, rowwise), add_part)
+        split.keep(self.total.result, whole)
+
+    def look_up(self, split: RowSplit) -> SSAValue:
         """Creates the computation of the result for all 256 bytes of a row, and the lookup of each element."""
         split.stored[self.table.value] = split.stored[self.table.byte]  # steps start at the table value
         steps = split.steps(split.yielded)
@@ -392,30 +356,24 @@ class LongRow:
         leaves = [self.table.largest, *(each for each in split.stored if each in used and each != self.table.largest)]
         space = split.rows(more=1)
         readings = [split.stored[each].through(space.dims, space.count) for each in leaves]
-        block = Block(arg_types=[*(get_element_type_or_self(each.value.type) for each in readings), i8])
-        builder = Builder(InsertPoint.at_end(block))
-        largest = place_of(builder, block.args[0])
-        number = builder.insert(IndexOp(space.count - 1)).result
-        constant = _constant(split, self.table.numbers, f32)
-        element = builder.insert(tensor.ExtractOp(constant, [largest, number], f32)).result
-        values: dict[SSAValue, SSAValue] = {**dict(zip(leaves, block.args, strict=False)), self.table.value: element}
-        write_again(builder, steps, values, space)
-        builder.insert(YieldOp(values[split.yielded]))
-        output = split.empty([*split.sizes, BYTE_VALUES], i8)
-        every = split.generic(readings, output, AffineMap.identity(space.count), space, block)
-        block = Block(arg_types=[i8, i8])
-        builder = Builder(InsertPoint.at_end(block))
-        numbers = [builder.insert(IndexOp(dim)).result for dim in split.rest]
-        place = place_of(builder, block.args[0])
-        builder.insert(YieldOp(builder.insert(tensor.ExtractOp(every.res[0], [*numbers, place], i8)).result))
+        table = split.at.constant(self.table.numbers, f32)
+
+        def body(largest: Scalar, *others: Scalar) -> Scalar:
+            builder, given = largest.builder, (each.value for each in (largest, *others))
+            values: dict[SSAValue, SSAValue] = dict(zip(leaves, given, strict=False))
+            place = [place_of(largest), position(builder, space.count - 1)]
+            values[self.table.value] = extracted(builder, table, place).value
+            write_again(builder, steps, values, space)
+            return largest.made(values[split.yielded])
+
+        def look_up(byte: Scalar, _: Scalar) -> Scalar:
+            rows = [position(byte.builder, dim) for dim in split.rest]
+            return extracted(byte.builder, every, [*rows, place_of(byte)])
+
+        output = split.at.empty([*split.sizes, BYTE_VALUES], i8)
+        every = split.generic(readings, output, AffineMap.identity(space.count), body)
         (map_,) = output_maps(split.op)
-        return split.generic([split.stored[self.table.byte]], split.op.outputs[0], map_, split.elements(), block)
-
-
-def _constant(split: RowSplit, parts: npt.NDArray[np.generic], element: Attribute) -> SSAValue:
-    made = arith.ConstantOp(dense(parts.tobytes(), TensorType(element, parts.shape)))
-    set_origins(made, origins_of(split.op))
-    return split.rewriter.insert(made).result
+        return split.generic([split.stored[self.table.byte]], split.op.outputs[0], map_, look_up)
 
 
 def _is_dense(split: RowSplit) -> bool:

@@ -345,6 +345,35 @@ def _groups(count: int, valid: int, lanes: int, most: int) -> Iterator[tuple[int
         first += size
 
 
+def lanes_of_part(valid: int, vector: int, lanes: int) -> int | None:
+    """Returns the lanes of the register at index `vector` that hold some of `valid` channels; `None` if all do."""
+    return valid - vector * lanes if valid < (vector + 1) * lanes else None
+
+
+@dataclass(frozen=True)
+class SumTile:
+    """A tile of sums: a row of registers for each position from `positions` on along the last axis.
+
+    The first register of a row begins at `channel`; `valid` channels of a row exist.
+    """
+
+    emit: VectorEmitter
+    sums: Sequence[Sequence[SSAValue]]
+    positions: Sequence[Index]
+    channel: Index
+    valid: int
+    shared: dict[tuple[int, ...], SSAValue] = field(default_factory=dict[tuple[int, ...], SSAValue])
+    """The registers of epilogue operands that all rows read, by operand, register and lanes."""
+
+    def place_of(self, row: int) -> list[Index]:
+        """Returns the position of a row."""
+        return [*self.positions[:-1], add(self.emit, self.positions[-1], row)]
+
+    def channel_of(self, vector: int) -> Index:
+        """Returns the first channel of a register."""
+        return add(self.emit, self.channel, vector * self.emit.lanes)
+
+
 class Epilogue:
     """Emits the epilogue of a tile of sums and stores the results."""
 
@@ -377,130 +406,99 @@ class Epilogue:
             return [emit.constant(0, self.op.accumulator_type)] * count
         memory = self.geometry.readings[self.start.operand].memory
         return [
-            load(
-                emit, memory, [add(emit, channel, vector * lanes)], lanes,
-                valid - vector * lanes if valid < (vector + 1) * lanes else None,
-            )
+            load(emit, memory, [add(emit, channel, vector * lanes)], lanes, lanes_of_part(valid, vector, lanes))
             for vector in range(count)
-        ]  # fmt: skip
+        ]
 
-    def write(
-        self, emit: VectorEmitter, sums: Sequence[Sequence[SSAValue]], positions: Sequence[Index], channel: Index,
-        valid: int,
-    ) -> None:  # fmt: skip
-        """Stores the tile whose first element is at `positions` and `channel`; `valid` of its channels exist."""
-        if self.is_vector_work:
-            self._write_vectors(emit, sums, positions, channel, valid)
-        else:
-            self._write_scalars(emit, sums, positions, channel, valid)
-
-    def _write_vectors(
-        self, emit: VectorEmitter, sums: Sequence[Sequence[SSAValue]], positions: Sequence[Index], channel: Index,
-        valid: int,
-    ) -> None:  # fmt: skip
-        shared: dict[tuple[int, ...], SSAValue] = {}
-        for row, registers in enumerate(sums):
-            place = [*positions[:-1], add(emit, positions[-1], row)]
+    def write(self, tile: SumTile) -> None:
+        """Stores the results of a tile."""
+        if not self.is_vector_work:
+            self._write_scalars(tile)
+            return
+        for row, registers in enumerate(tile.sums):
+            place = tile.place_of(row)
             if self.together is not None:
-                self._write_together(emit, self.together, registers, place, channel, valid, shared)
+                self._write_together(tile, self.together, registers, place)
                 continue
-            written = [
-                self._body(emit, register, vector, [*place, add(emit, channel, vector * emit.lanes)], valid, shared)
-                for vector, register in enumerate(registers)
-            ]
-            self._store(emit, written, place, channel, valid)
+            written = [self._body(tile, register, vector, place) for vector, register in enumerate(registers)]
+            self._store(tile, written, place)
 
     def _write_together(
-        self, emit: VectorEmitter, together: JointEpilogue, registers: Sequence[SSAValue], place: Sequence[Index],
-        channel: Index, valid: int, shared: dict[tuple[int, ...], SSAValue],
-    ) -> None:  # fmt: skip
+        self, tile: SumTile, together: JointEpilogue, registers: Sequence[SSAValue], place: Sequence[Index]
+    ) -> None:
         """Stores the results of a row of accumulators; shared values are computed once for several of them."""
-        lanes, block = emit.lanes, self.op.body.block
+        emit, block = tile.emit, self.op.body.block
         total = block.args[0] if self.start is None else self.start.total
-        for first, count, rest in _groups(len(registers), valid, lanes, _JOINED):
-
-            def place_of(vector: int, first: int = first) -> list[Index]:
-                return [*place, add(emit, channel, (first + vector) * lanes)]
+        for first, count, rest in _groups(len(registers), tile.valid, emit.lanes, _JOINED):
 
             def read(
-                argument: BlockArgument, vector: int, width: int,
-                place_of: Callable[[int], list[Index]] = place_of, first: int = first, rest: int | None = rest,
-            ) -> SSAValue:  # fmt: skip
-                wide = emit.with_lanes(width * lanes)
-                return self._vector(wide, argument.index - 1, place_of(vector), rest, shared, first + vector)
+                argument: BlockArgument, vector: int, width: int, first: int = first, rest: int | None = rest
+            ) -> SSAValue:
+                wide, dims = emit.with_lanes(width * emit.lanes), [*place, tile.channel_of(first + vector)]
+                return self._vector(tile, wide, argument.index - 1, dims, first + vector, rest)
 
             known = [{total: register} for register in registers[first : first + count]]
-            for vector, value in enumerate(Registers(emit, block, together, known, read).results()):
-                store(emit, value, self.geometry.y, place_of(vector), rest)
+            for vector, value in enumerate(Registers(emit, block, together, known, read).results(), first):
+                store(emit, value, self.geometry.y, [*place, tile.channel_of(vector)], rest)
 
-    def _body(
-        self, emit: VectorEmitter, register: SSAValue, vector: int, dims: Sequence[Index], valid: int,
-        shared: dict[tuple[int, ...], SSAValue],
-    ) -> SSAValue:  # fmt: skip
+    def _body(self, tile: SumTile, register: SSAValue, vector: int, place: Sequence[Index]) -> SSAValue:
         """Returns the result of one accumulator, without the saturation at the end."""
-        block, lanes = self.op.body.block, emit.lanes
-        count = valid - vector * lanes if valid < (vector + 1) * lanes else None
+        emit, count = tile.emit, lanes_of_part(tile.valid, vector, tile.emit.lanes)
         known = {} if self.start is None else self.start.known(register)
+        dims = [*place, tile.channel_of(vector)]
         elements = [
             register if self.start is not None and self.start.operand == index
-            else self._vector(emit, index, dims, count, shared, vector)
+            else self._vector(tile, emit, index, dims, vector, count)
             for index in range(len(self.geometry.readings))
         ]  # fmt: skip
         last = None if self.saturation is None else self.saturation.value
-        result = write_body(emit, block, [register, *elements], known, last)
+        result = write_body(emit, self.op.body.block, [register, *elements], known, last)
         return emit.splat(result) if is_scalar(result) else result
 
-    def _store(
-        self, emit: VectorEmitter, registers: Sequence[SSAValue], place: Sequence[Index], channel: Index, valid: int
-    ) -> None:
+    def _store(self, tile: SumTile, registers: Sequence[SSAValue], place: Sequence[Index]) -> None:
         """Stores the registers of a row; full registers are saturated together, in groups of a power of two."""
         most = 1 if self.saturation is None else _JOINED
-        for first, count, rest in _groups(len(registers), valid, emit.lanes, most):
+        for first, count, rest in _groups(len(registers), tile.valid, tile.emit.lanes, most):
             group = registers[first : first + count]
-            value = group[0] if self.saturation is None else self.saturation.write(emit, group)
-            store(emit, value, self.geometry.y, [*place, add(emit, channel, first * emit.lanes)], rest)
+            value = group[0] if self.saturation is None else self.saturation.write(tile.emit, group)
+            store(tile.emit, value, self.geometry.y, [*place, tile.channel_of(first)], rest)
 
     def _vector(
-        self, emit: VectorEmitter, index: int, dims: Sequence[Index], count: int | None,
-        shared: dict[tuple[int, ...], SSAValue], vector: int,
-    ) -> SSAValue:  # fmt: skip
+        self, tile: SumTile, emit: VectorEmitter, index: int, dims: Sequence[Index], vector: int, count: int | None
+    ) -> SSAValue:
         """Reads an epilogue operand for one register; operands indexed only by channel are read once for all rows."""
         reading = self.geometry.readings[index]
         used = reading.map_.used_dims()
         is_of_channels = bool(used) and not _is_of_positions(reading, self.rank)
         key = index, vector if is_of_channels else -1, emit.lanes
-        if used <= {self.rank - 1} and key in shared:
-            return shared[key]
+        if used <= {self.rank - 1} and key in tile.shared:
+            return tile.shared[key]
         place = emit_place(emit, reading.map_, dims, self.ranges)
         if is_of_channels:
             value = load(emit, reading.memory, place, emit.lanes, count)
         else:
             value = emit.splat(emit.load(reading.memory, place))
         if used <= {self.rank - 1}:
-            shared[key] = value
+            tile.shared[key] = value
         return value
 
-    def _write_scalars(
-        self, emit: VectorEmitter, sums: Sequence[Sequence[SSAValue]], positions: Sequence[Index], channel: Index,
-        valid: int,
-    ) -> None:  # fmt: skip
-        width = emit.lanes * len(sums[0])
-        type_ = MemRefType(self.op.accumulator_type, [len(sums), width])
+    def _write_scalars(self, tile: SumTile) -> None:
+        emit, positions, width = tile.emit, tile.positions, tile.emit.lanes * len(tile.sums[0])
         # Allocate inside the loops, so that threads that divide a loop have separate scratch memory.
-        scratch = emit.builder.insert(memref.AllocaOp.get(self.op.accumulator_type, shape=[len(sums), width])).memref
-        assert scratch.type == type_
-        for row, registers in enumerate(sums):
+        made = memref.AllocaOp.get(self.op.accumulator_type, shape=[len(tile.sums), width])
+        scratch = emit.builder.insert(made).memref
+        for row, registers in enumerate(tile.sums):
             for vector, register in enumerate(registers):
                 store(emit, register, scratch, [row, vector * emit.lanes])
 
-        def element(inner: Emitter, row: Index, column: Index) -> None:
-            dims = [*positions[:-1], add(inner, positions[-1], row), add(inner, channel, column)]
+        def element(inner: Emitter, place: Sequence[Index]) -> None:
+            row, column = place
+            dims = [*positions[:-1], add(inner, positions[-1], row), add(inner, tile.channel, column)]
             write_element(
                 inner, self.op, self.geometry.readings, self.geometry.y, inner.load(scratch, [row, column]), dims
             )
 
-        scalars = Emitter(emit.builder, emit.constants)
-        for_each(scalars, (len(sums), valid), lambda inner, place: element(inner, *place))
+        for_each(Emitter(emit.builder, emit.constants), (len(tile.sums), tile.valid), element)
 
 
 def write_element(
