@@ -5,12 +5,13 @@ element. Fusion and layout passes rewrite readings and bodies; this module rebui
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, TensorType, i64
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, FloatAttr, IntegerAttr, TensorType, i64
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -20,11 +21,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.type import get_element_type_or_self
 
-from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.arrays import Array, wrapped
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.rows import RowReduceOp, row_reductions
-from qmlir.ir.builtin_types import as_dense, ranked_tensor, sizes_of
+from qmlir.ir.builtin_types import as_dense, as_integer, ranked_tensor, sizes_of
 from qmlir.ir.provenance import merged_origins, set_origins
 from qmlir.text.elements import dense_array
 
@@ -142,6 +143,38 @@ def replace_by(op: Operation, value: SSAValue) -> None:
     """Replaces the first result of `op` by `value`; erases `op`, and the operations that only it used."""
     op.results[0].replace_all_uses_with(value)
     erase_if_unused(op)
+
+
+def slice_of(block: Block, target: SSAValue, leaves: Container[SSAValue]) -> tuple[list[Operation], set[SSAValue]]:
+    """Returns the operations of `block` that compute `target` from `leaves`, in order.
+
+    Also returns the arguments of the block that they read in addition to `leaves`.
+    """
+    wanted = set() if target in leaves else {target}
+    found: list[Operation] = []
+    for op in reversed(list(block.ops)):
+        if not wanted.isdisjoint(op.results):
+            found.append(op)
+            wanted.difference_update(op.results)
+            wanted.update(each for each in op.operands if is_inside(each, block) and each not in leaves)
+    return found[::-1], wanted
+
+
+def first_addition(sums: SSAValue, block: Block) -> tuple[arith.AddiOp, int] | None:
+    """Returns the only user of `sums` if it adds an epilogue operand without other uses, and the operand's index."""
+    addition = sums.get_user_of_unique_use()
+    if not isinstance(addition, arith.AddiOp):
+        return None
+    index = epilogue_operand_of(addition, sums, block)
+    return None if index is None else (addition, index)
+
+
+def epilogue_operand_of(op: arith.AddiOp | arith.MulfOp, value: SSAValue, block: Block) -> int | None:
+    """Returns the index of the epilogue operand that only `op` uses, together with `value`; `None` if there is none."""
+    other = op.rhs if op.lhs is value else op.lhs
+    if not isinstance(other, BlockArgument) or other.block is not block or other.get_user_of_unique_use() is not op:
+        return None
+    return other.index - 1
 
 
 def ranges_of(op: Structured) -> list[int]:
@@ -299,6 +332,30 @@ def defining(value: SSAValue) -> Operation | None:
     """Returns the operation that defines `value`, or `None` for a block argument."""
     owner = value.owner
     return owner if isinstance(owner, Operation) else None
+
+
+def integer_bits(value: SSAValue) -> int:
+    """Returns the width of an integer value in bits."""
+    integer = as_integer(value.type)
+    assert integer is not None
+    return integer.width.data
+
+
+def known_integer(value: SSAValue) -> int | None:
+    """Returns the constant integer of a value, read as signed, or `None` if it is not known."""
+    op = defining(value)
+    if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, IntegerAttr):
+        return None
+    if as_integer(value.type) is None:
+        return None
+    return wrapped(op.value.value.data, integer_bits(value))
+
+
+def known_float(value: SSAValue) -> float | None:
+    """Returns the constant float of a value, or `None` if it is not known."""
+    op = defining(value)
+    is_known = isinstance(op, arith.ConstantOp) and isinstance(op.value, FloatAttr)
+    return float(cast(Any, op).value.value.data) if is_known else None
 
 
 def constant_array(value: SSAValue) -> Array | None:

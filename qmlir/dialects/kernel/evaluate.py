@@ -27,7 +27,7 @@ from qmlir.arithmetic.requantization import (
     requantize_single_round,
     saturate,
 )
-from qmlir.dialects.kernel import custom, packed_ops, record, row_fusion, rows
+from qmlir.dialects.kernel import custom, packed_ops, record, rows
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp
 from qmlir.dialects.kernel.ops import JoinOp, ReciprocalRootOp, RequantizeOp, ReshapeOp, scalar_of, shaped
 from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, PackedConvOp, PackedMatMulOp, PackedOp, PackedWinogradOp
@@ -298,7 +298,6 @@ def _join(op: JoinOp, parts: tuple[Any, ...]) -> tuple[Any]:
 
 
 EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
-    **row_fusion.EVALUATORS,
     **custom.EVALUATORS,
     **record.EVALUATORS,
     **rows.EVALUATORS,

@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp, WindowedOp
 from qmlir.dialects.kernel.ops import shaped
-from qmlir.dialects.kernel.row_fusion import MapsElements
+from qmlir.dialects.kernel.rows import MapsElements
 from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.kernel.winograd import ByAlgorithmOp, WinogradOp
 from qmlir.ir.builtin_types import integer_list

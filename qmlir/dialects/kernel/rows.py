@@ -1,15 +1,16 @@
-"""Row reductions: one number for a whole row of elements, inside the body that computes one element.
+"""Rows: reductions of a whole row inside the body of one element, and operations that are executed row by row.
 
 Softmax and row norms are a single `linalg.generic` whose iterators are all parallel. Its body computes one element, and
-queries the maximum or the sum of values that it computes for all elements of the row. The body thus
-separates the steps that depend on an element from those that depend on its row, and shows which sums may be
-reordered.
+queries the maximum or the sum of values that it computes for all elements of the row. The body thus separates the steps
+that depend on an element from those that depend on its row, and shows which sums may be reordered.
 """
 
+import abc
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects import arith
@@ -23,10 +24,13 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
-from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.dialects.linalg.ops import GenericOp, IndexOp
+from xdsl.dialects.tensor import EmptyOp, ExtractOp
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue, Use
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -35,15 +39,21 @@ from xdsl.irdl import (
     operand_def,
     opt_prop_def,
     prop_def,
+    region_def,
     result_def,
     traits_def,
+    var_operand_def,
+    var_result_def,
 )
-from xdsl.traits import Pure
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import ConstantLike, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 from xdsl.utils.test_value import create_ssa_value
 
 from qmlir.arithmetic.arrays import Array, integer_limits
-from qmlir.ir.builtin_types import as_integer, integer_list
+from qmlir.dialects.kernel.attributes import OVERWRITTEN
+from qmlir.dialects.kernel.ops import YieldOp
+from qmlir.ir.builtin_types import as_integer, integer_list, sizes_of
 from qmlir.ir.evaluation import RunsRegions, evaluate
 
 
@@ -168,4 +178,273 @@ def _reduced(frame: Any, op: RowReduceOp, value: Any) -> tuple[Any]:
     return (np.expand_dims(found, tuple(op.row)),)
 
 
-EVALUATORS = dict.fromkeys((RowMaxOp, RowSumOp), RunsRegions(_reduced))
+# Row fusion: one operation that contains several operations on tensors with common rows, to execute row by row.
+#
+# A row consists of the elements with the same indices along the leading axes. A decomposed softmax is several
+# operations, each over all rows; if no row depends on another, all operations can process a few rows before the next
+# few. The contractions of an attention have common rows: a head and a query.
+
+_Axis = TypeVar("_Axis")
+
+_Operands = tuple[tuple[SSAValue, AffineMap], ...]
+
+RowAxes: TypeAlias = tuple[int, ...]
+"""The indices of the row axes that an operand axis runs along: none, one, or several linearized ones."""
+
+
+def _real(axes: Sequence[_Axis], value: SSAValue) -> Iterator[tuple[_Axis, int]]:
+    """Yields the items of `axes` for the axes of `value` with more than one element, with their sizes."""
+    return ((axis, size) for axis, size in zip(axes, sizes_of(value), strict=False) if size != 1)
+
+
+def has_rows_first(value: SSAValue, rows: Sequence[int]) -> bool:
+    """Whether the leading axes with more than one element are the row axes."""
+    return [size for size in sizes_of(value) if size != 1][: len(rows)] == list(rows)
+
+
+class MapsElements(abc.ABC):
+    """An operation with one result that declares the operand elements that each result element reads, by affine maps.
+
+    On memory, the result is written to the last operand.
+    """
+
+    @abc.abstractmethod
+    def element_maps(self) -> Sequence[AffineMap]:
+        """Returns, for each operand, the map from the result's dimensions, followed by further ones, to the
+        operand's axes."""
+
+
+@dataclass(frozen=True)
+class RowStep:
+    """A structured operation or another one that maps elements, on tensors or memory, viewed as work on rows."""
+
+    op: Operation
+    operands: tuple[tuple[SSAValue, AffineMap], ...]
+    """The operands that are read elementwise, including those that are overwritten, each with its map."""
+
+    target: SSAValue
+    """The value that receives the result: an operand, or a new result."""
+
+    dims: tuple[int, ...]
+    """The iterators that run over the rows."""
+
+    rows: tuple[int, ...]
+    """The number of rows along each of these iterators."""
+
+    @staticmethod
+    def of(op: Operation, rows: Sequence[int]) -> "RowStep | None":
+        """Returns `op` as work on rows; `None` unless each element that it writes belongs to one of the rows."""
+        if OVERWRITTEN in op.attributes or (found := _elements_of(op)) is None:
+            return None
+        operands, target, map_ = found
+        axes = list(_real(map_.results, target))
+        dims = tuple(axis.position for axis, _ in axes if isinstance(axis, AffineDimExpr))
+        is_plain = len(set(dims)) == len(axes)
+        if not is_plain or not has_rows_first(target, rows):
+            return None
+        return RowStep(op, operands, target, dims[: len(rows)], tuple(rows))
+
+    def row_axes(self, map_: AffineMap) -> list[RowAxes | None]:
+        """Returns the row axes that each axis of an operand runs along; `None` for other indices that depend on rows.
+
+        An axis runs along several if they are linearized, as in `d0 * 12 + d1`.
+        """
+        return [self._axes_of(each) for each in map_.results]
+
+    def _axes_of(self, expression: AffineExpr) -> RowAxes | None:
+        axes = tuple(sorted(self.dims.index(dim) for dim in expression.used_dims() if dim in self.dims))
+        if not axes:
+            return ()
+        first, *others = axes
+        numbered: AffineExpr = AffineExpr.dimension(self.dims[first])
+        for axis in others:
+            numbered = numbered * self.rows[axis] + AffineExpr.dimension(self.dims[axis])
+        return axes if axes == tuple(range(first, first + len(axes))) and expression == numbered else None
+
+    def is_by_rows(self, value: SSAValue, map_: AffineMap) -> bool:
+        """Whether an operand has all row axes, in order and before its other axes."""
+        real = [axis for axes, _ in _real(self.row_axes(map_), value) for axis in (axes or (None,))]
+        return real[: len(self.dims)] == list(range(len(self.dims)))
+
+    def goes_along(self, value: SSAValue, map_: AffineMap) -> bool:
+        """Whether the operation iterates over adjacent elements of a row of an operand."""
+        axes = [axis for axis, _ in _real(map_.results, value)]
+        last = axes[-1] if axes else None
+        return self.is_by_rows(value, map_) and isinstance(last, AffineDimExpr) and last.position not in self.dims
+
+    def fault(self, written: Container[SSAValue]) -> str | None:
+        """Returns why it cannot run row by row together with the writers of `written`; `None` if it can."""
+        for value, map_ in self.operands:
+            if None in self.row_axes(map_):
+                return f"reads '{value.type}' at an index computed from the row index"
+            if value in written and not self.is_by_rows(value, map_):
+                return f"reads another row of '{value.type}', which is written in the same region"
+        for op in (inner for region in self.op.regions for inner in region.walk()):
+            if isinstance(op, ExtractOp) and op.tensor in written and not self._is_at_row(op):
+                return f"looks up another row of '{op.tensor.type}', which is written in the same region"
+            if isinstance(op, IndexOp) and op.dim.value.data in self.dims:
+                users = [use.operation for use in op.result.uses]
+                if not all(isinstance(user, ExtractOp) and user.tensor in written for user in users):
+                    return "uses the row index beyond values written for that row"
+        return None
+
+    def _is_at_row(self, op: ExtractOp) -> bool:
+        """Whether a table is indexed by the row index along each of the row axes, and by no other row index."""
+        numbers = [
+            index.owner.dim.value.data if isinstance(index.owner, IndexOp) else None
+            for index, _ in _real(op.indices, op.tensor)
+        ]
+        first, others = numbers[: len(self.dims)], numbers[len(self.dims) :]
+        return first == list(self.dims) and not any(number in self.dims for number in others)
+
+
+def _elements_of(op: Operation) -> tuple[_Operands, SSAValue, AffineMap] | None:
+    """Returns the operands with their maps, the written value, and its map; `None` if `op` does not declare them."""
+    if isinstance(op, LinalgStructuredOperation):
+        maps = [attribute.data for attribute in op.get_indexing_maps()]
+        return (tuple(zip(op.operands, maps, strict=True)), op.outputs[0], maps[-1]) if len(op.outputs) == 1 else None
+    if not isinstance(op, MapsElements):
+        return None
+    target = op.results[0] if op.results else op.operands[-1]
+    rank = len(sizes_of(target))
+    return tuple(zip(op.operands, op.element_maps(), strict=True)), target, AffineMap.identity(rank)
+
+
+def takes_no_time(op: Operation) -> bool:
+    """Whether `op` is a constant or an uninitialized tensor."""
+    return isinstance(op, EmptyOp) or op.has_trait(ConstantLike, value_if_unregistered=False)
+
+
+def fault_among(ops: Iterable[Operation], rows: Sequence[int], given: Iterable[SSAValue] = ()) -> str | None:
+    """Returns why `ops`, which may overwrite `given`, cannot run together row by row; `None` if they can."""
+    written = set(given)
+    for op in ops:
+        step = RowStep.of(op, rows)
+        fault = f"does not write {list(rows)} rows elementwise" if step is None else step.fault(written)
+        if fault is not None:
+            return f"contains a {op.name} that {fault}"
+        written.update(op.results)
+    return None
+
+
+def _begin(value: SSAValue, steps: Sequence[Operation]) -> tuple[Operation, int | None]:
+    """Returns the first of `steps` that writes the tensor of `value`, and the operand that it overwrites, if any."""
+    op = value.owner
+    assert isinstance(op, Operation)
+    operand = len(op.inputs) if isinstance(op, LinalgStructuredOperation) else None
+    before = None if operand is None else op.operands[operand].owner
+    # A reduction starts from its filled initial value.
+    return (op, operand) if operand is None or before not in steps else _begin(op.operands[operand], steps)
+
+
+@irdl_op_definition
+class RowFusionOp(IRDLOperation):
+    """A sequence of operations, none of which reads another row of a tensor that an earlier one wrote.
+
+    The operations are structured, or map elements (`MapsElements`), as contractions do. `rows` are the sizes of the
+    row axes: the leading axes, apart from those of size 1, of all tensors that are written inside. Each result starts
+    as
+    one of `outs`, which is an argument of the region. Other tensors that are written inside have no uses outside. On
+    memory, the operation becomes a loop over a few rows at a time.
+    """
+
+    name = "kernel.row_fusion"
+
+    outs = var_operand_def(TensorType)
+    rows = prop_def(DenseArrayBase[IntegerType])
+    body = region_def("single_block")
+    res = var_result_def(TensorType)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format: ClassVar[str | None] = (
+        "`outs` `(` $outs `:` type($outs) `)` `->` type($res) attr-dict-with-keyword $body"
+    )
+    traits = traits_def(RecursiveMemoryEffect())
+
+    def __init__(self, outs: Sequence[SSAValue], rows: Sequence[int], body: Region):
+        super().__init__(
+            operands=[outs],
+            properties={"rows": DenseArrayBase.from_list(i64, rows)},
+            regions=[body],
+            result_types=[[value.type for value in outs]],
+        )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of rows along each row axis."""
+        return integer_list(self.rows)
+
+    @property
+    def steps(self) -> list[Operation]:
+        """The computing operations in the region."""
+        return [op for op in self.body.block.ops if not isinstance(op, YieldOp) and not takes_no_time(op)]
+
+    @classmethod
+    def around(cls, steps: Sequence[Operation], rows: Sequence[int]) -> "RowFusionOp":
+        """Moves operations of one block, in order, into a new row fusion at the position of the last one."""
+        place = Block()
+        block, last = steps[-1].parent, steps[-1]
+        assert block is not None
+
+        def is_outside(use: Use) -> bool:
+            return not any(step.is_ancestor(use.operation) for step in steps)
+
+        given = [value for step in steps for value in step.results if any(map(is_outside, value.uses))]
+        outs: list[SSAValue] = []
+        for value in given:
+            first, operand = _begin(value, steps)
+            argument = place.insert_arg(value.type, len(place.args))
+            if operand is None:  # a new tensor: its previous contents are not read
+                empty = EmptyOp([], value.type)
+                block.insert_op_before(empty, last)
+                outs.append(empty.tensor)
+            else:
+                outs.append(first.operands[operand])
+                first.operands[operand] = argument
+        made = cls(outs, rows, Region(place))
+        block.insert_op_after(made, last)
+        for value, result in zip(given, made.res, strict=True):
+            value.replace_uses_with_if(result, is_outside)
+        for step in steps:
+            step.detach()
+            place.add_op(step)
+        place.add_op(YieldOp(*given))
+        return made
+
+    def dissolve(self) -> list[Operation]:
+        """Replaces this operation by the operations in its region, and returns them."""
+        steps, end = self.steps, self.body.block.last_op
+        assert end is not None
+        Rewriter.inline_block(self.body.block, InsertPoint.before(self), self.outs)
+        for result, value in zip(self.res, end.operands, strict=True):
+            result.replace_all_uses_with(value)
+        for op in (end, self):
+            Rewriter.erase_op(op)
+        return steps
+
+    def verify_(self) -> None:
+        block, rows = self.body.block, self.sizes
+        types = [value.type for value in self.outs]
+        if [value.type for value in self.res] != types or [argument.type for argument in block.args] != types:
+            raise VerifyException("results and block arguments must have the types of 'outs'")
+        if not rows or min(rows) < 2:
+            raise VerifyException(f"rows must be at least 2 along each axis, but got {list(rows)}")
+        for value in self.outs:
+            if not has_rows_first(value, rows):
+                raise VerifyException(f"the first axes of '{value.type}' must be the rows {list(rows)}")
+        if not isinstance(block.last_op, YieldOp) or [value.type for value in block.last_op.arguments] != types:
+            raise VerifyException(
+                f"the region must end in a kernel.yield of {len(types)} values with the types of 'outs'"
+            )
+        inside = [op for op in block.ops if op is not block.last_op and not takes_no_time(op)]
+        if (fault := fault_among(inside, rows, block.args)) is not None:
+            raise VerifyException(fault)
+
+
+def _fused(frame: Any, op: RowFusionOp, outs: tuple[Any, ...]) -> tuple[Any, ...]:
+    return frame.run(op.body, *outs)
+
+
+EVALUATORS: dict[type[Operation], RunsRegions] = {
+    RowMaxOp: RunsRegions(_reduced), RowSumOp: RunsRegions(_reduced), RowFusionOp: RunsRegions(_fused),
+}  # fmt: skip

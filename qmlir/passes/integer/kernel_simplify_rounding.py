@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.analysis.contraction_ranges import elements_of_constant
 from qmlir.analysis.intervals import Interval, bits_of, signed_range
-from qmlir.analysis.operand_accesses import erase_if_unused, replace_by
+from qmlir.analysis.operand_accesses import erase_if_unused, known_float, known_integer, replace_by
 from qmlir.analysis.value_ranges import ValueRanges
 from qmlir.arithmetic.requantization import Mode, Ties
 from qmlir.arithmetic.step_functions import reciprocal_parts, rounds_alike
@@ -26,7 +26,6 @@ from qmlir.dialects.kernel.lowering.scalars import STEPS, ArithBuilder, Scalar
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.builtin_types import dense, tensor
 from qmlir.ir.passes import count
-from qmlir.passes.integer.scalar_simplification import known_float, known_integer
 
 _ROUNDING = 1 + float(np.finfo(np.float32).eps)
 """Twice the relative rounding error of an operation in f32 or a wider type, plus 1; the bounds themselves are computed

@@ -15,7 +15,13 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
-from qmlir.analysis.operand_accesses import Structured, computes_only, forget_origins_in_bodies, has_uses, is_inside
+from qmlir.analysis.operand_accesses import (
+    Structured,
+    computes_only,
+    forget_origins_in_bodies,
+    has_uses,
+    slice_of,
+)
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar, extracted
 from qmlir.dialects.kernel.ops import RequantizeOp
@@ -100,19 +106,8 @@ def _is_part(op: Operation) -> bool:
 
 def chain_between(body: Block, source: SSAValue, target: SSAValue) -> TabulatedChain | None:
     """Returns the chain between two values of a body; `None` if it depends on other values."""
-    wanted: set[SSAValue] = {target}
-    found: list[Operation] = []
-    for op in reversed(list(body.ops)):
-        results = wanted & set(op.results)
-        if not results:
-            continue
-        wanted -= results
-        if not _is_part(op):
-            return None
-        found.append(op)
-        inside = [operand for operand in op.operands if is_inside(operand, body)]
-        wanted |= set(inside) - {source}
-    return TabulatedChain(source, target, found[::-1]) if not wanted else None
+    operations, others = slice_of(body, target, {source})
+    return TabulatedChain(source, target, operations) if not others and all(map(_is_part, operations)) else None
 
 
 def chains_to_bytes(body: Block, source: Attribute) -> Iterator[TabulatedChain]:

@@ -14,7 +14,7 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Operation, SSAValue, Use
 from xdsl.passes import ModulePass
 
-from qmlir.dialects.kernel.row_fusion import RowFusionOp
+from qmlir.dialects.kernel.rows import RowFusionOp
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.levels import check_level

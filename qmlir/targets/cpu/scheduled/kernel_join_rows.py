@@ -1,23 +1,119 @@
-"""`kernel-join-rows`: products of matrices join the operation by rows between them, so that few rows are there at once.
+"""Row fusion: groups of operations on rows in one loop, and `kernel-join-rows`, which adds matmuls to such a group.
 
 An attention is a product of queries by keys, a softmax of its rows, and a product of these by values. Each of the three
 needs nothing but its own row of the one before, and for each head the matrix of its keys or values.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike
 
+from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedMatMulOp
-from qmlir.dialects.kernel.row_fusion import RowFusionOp, fault_among
+from qmlir.dialects.kernel.rows import RowFusionOp, RowStep, fault_among, takes_no_time
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.passes import count
 from qmlir.targets.cpu.scheduled.bufferization.rewriting import rows_together
+
+# Grouping: a structured op that reduces rows is fused with the ops that read its result row by row.
+
+SHORTEST = 16
+"""The fewest elements in a row for which fusion pays."""
+
+Steps = list[Operation]
+
+
+def reduced_rows(op: Operation) -> tuple[int, ...]:
+    """Returns the sizes of the row dimensions if `op` reduces contiguous rows that are long enough; else empty."""
+    if not isinstance(op, LinalgStructuredOperation) or len(op.outputs) != 1:
+        return ()
+    rows = tuple(size for size in shaped(op.outputs[0])[0] if size != 1)
+    step = RowStep.of(op, rows)
+    if not rows or step is None or IteratorType.REDUCTION not in [kind.data for kind in op.get_iterator_types()]:
+        return ()
+    dense = [math.prod(shaped(value)[0]) for value, map_ in step.operands if step.goes_along(value, map_)]
+    return rows if max(dense, default=0) >= SHORTEST * math.prod(rows) else ()
+
+
+def _goes_along_rows(op: Operation, rows: Sequence[int]) -> bool:
+    step = RowStep.of(op, rows)
+    return step is not None and any(step.goes_along(value, map_) for value, map_ in step.operands)
+
+
+def grouped(steps: Sequence[Operation], rows: Sequence[int]) -> RowFusionOp | None:
+    """Fuses `steps` into one row fusion; returns `None` if that isn't possible or fewer than two go along the rows."""
+    is_worth_it = sum(_goes_along_rows(op, rows) for op in steps) > 1 and fault_among(steps, rows) is None
+    return RowFusionOp.around(steps, rows) if is_worth_it else None
+
+
+def _needed(op: Operation, place: Operation, known: Steps) -> list[Operation] | None:
+    """Returns the operations to move directly after `place` so that `op` can follow it; `op` is the last one.
+
+    These are constants, empty tensors, and fills used only once. Returns `None` if `op` depends on any other operation
+    after `place`.
+    """
+    found = list[Operation]()
+    operands = (value.owner for each in op.walk() for value in each.operands)
+    for owner in dict.fromkeys(each for each in operands if isinstance(each, Operation)):
+        if owner.parent is not place.parent or owner in known:
+            continue
+        is_fill = isinstance(owner, FillOp) and len(owner.results) == 1 and owner.results[0].has_one_use()
+        if not is_fill and (owner is place or owner.is_before_in_block(place)):
+            continue
+        more = _needed(owner, place, known) if is_fill or takes_no_time(owner) else None
+        if more is None:
+            return None
+        found += more
+    return [*found, op]
+
+
+def _structured(ops: Sequence[Operation]) -> Steps:
+    return [op for op in ops if isinstance(op, LinalgStructuredOperation)]
+
+
+def _with_readers(steps: Steps, rows: Sequence[int]) -> Steps:
+    """Adds the operations that read results of `steps` row by row, and moves them directly after the last step."""
+    place = steps[-1]
+    block = place.parent
+    assert block is not None
+    uses = [use for step in steps for result in step.results for use in result.uses]
+    for use in uses:
+        user = block.find_ancestor_op_in_block(use.operation)
+        if user is None or user in steps or not isinstance(user, LinalgStructuredOperation):
+            continue
+        needed = _needed(user, place, steps)
+        if needed is None or fault_among([*steps, *_structured(needed)], rows) is not None:
+            continue
+        for op in reversed(needed):
+            op.detach()
+            block.insert_op_after(op, place)
+        return _with_readers([*steps, *_structured(needed)], rows)
+    return steps
+
+
+def group_rows(module: ModuleOp) -> None:
+    """Fuses each row reduction or row fusion with the operations that read its results row by row."""
+    for op in list(module.walk()):
+        if isinstance(op, RowFusionOp):
+            rows = op.sizes
+            steps = op.dissolve()
+        elif not isinstance(op.parent_op(), RowFusionOp) and (rows := reduced_rows(op)):
+            steps = _structured(_needed(op, op, []) or ())
+        else:
+            continue
+        grouped(_with_readers(steps, rows), rows)
+
+
+# Attention: matmuls join the operations on rows between them.
 
 FEWEST_ROWS = 8
 """Rows that go together at least: each few rows read a matrix again, which a tile of products reads for its rows."""

@@ -17,7 +17,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.dialects.scf import YieldOp
 from xdsl.dialects.tensor import EmptyOp, ExtractSliceOp, InsertSliceOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -25,6 +25,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
 from qmlir.analysis.contraction_ranges import LARGEST_INPUT, REACH, short_sums, summed_over_blocks
+from qmlir.analysis.operand_accesses import epilogue_operand_of, first_addition
 from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
@@ -39,6 +40,7 @@ from qmlir.ir.provenance import hand_on
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.targets.cpu.isa.predicates import centred_weights, has_signs
 from qmlir.targets.cpu.scheduled.bufferization.aliases import results_written
+from qmlir.targets.cpu.scheduled.kernel_join_rows import group_rows
 from qmlir.targets.cpu.scheduled.packing import (
     PackWidened,
     channel_map,
@@ -52,7 +54,6 @@ from qmlir.targets.cpu.scheduled.packing import (
     signed_byte,
     weights_of,
 )
-from qmlir.targets.cpu.scheduled.row_fusion import group_rows
 from qmlir.targets.cpu.scheduled.schedule import schedule_all_elements
 
 
@@ -73,28 +74,19 @@ class ScaledSum:
         sums.replace_uses_with_if(shifted.result, lambda use: use.operation is not shifted)
 
 
-def _operand_beside(op: arith.AddiOp | arith.MulfOp, value: SSAValue, block: Block) -> int | None:
-    """Returns the index of the epilogue operand that only `op` uses, together with `value`; `None` if there is none."""
-    other = op.rhs if op.lhs is value else op.lhs
-    if not isinstance(other, BlockArgument) or other.block is not block or other.get_user_of_unique_use() is not op:
-        return None
-    return other.index - 1
-
-
 def scaled_sum_of(block: Block) -> ScaledSum | None:
     """Returns the bias and scale at the start of an epilogue; `None` if it starts differently."""
-    sums = block.args[0]
-    addition = sums.get_user_of_unique_use()
-    if not isinstance(addition, arith.AddiOp):
+    start = first_addition(block.args[0], block)
+    if start is None:
         return None
-    conversion = addition.result.get_user_of_unique_use()
+    conversion = start[0].result.get_user_of_unique_use()
     if not isinstance(conversion, arith.SIToFPOp) or conversion.result.type != f32:
         return None
     product = conversion.result.get_user_of_unique_use()
     if not isinstance(product, arith.MulfOp):
         return None
-    bias, scale = _operand_beside(addition, sums, block), _operand_beside(product, conversion.result, block)
-    return None if bias is None or scale is None else ScaledSum(block, bias, scale)
+    scale = epilogue_operand_of(product, conversion.result, block)
+    return None if scale is None else ScaledSum(block, start[1], scale)
 
 
 def shifted_bias(bias: Array, weights: Sequence[Array], spare: int) -> Array | None:
@@ -194,14 +186,10 @@ def _packed_input(op: ContractionOp, at: Lowering, variant: Variant, *, reads_pa
 
 def _bias_of(op: ContractionOp) -> int | None:
     """Returns the index of the epilogue operand that is a constant bias per channel; `None` if there is none."""
-    sums = op.body.block.args[0]
-    addition = sums.get_user_of_unique_use()
-    if not isinstance(addition, arith.AddiOp):
+    start = first_addition(op.body.block.args[0], op.body.block)
+    if start is None:
         return None
-    other = addition.rhs if addition.lhs is sums else addition.lhs
-    if not isinstance(other, BlockArgument) or other.block is not op.body.block or not other.has_one_use():
-        return None
-    index = other.index - 1
+    index = start[1]
     results = op.epilogue_maps.data[index].data.results
     is_channel = len(results) == 1 and results[0] == AffineDimExpr(len(shaped(op.target)[0]) - 1)
     return index if is_channel and constant_of(op.epilogue[index]) is not None else None

@@ -43,9 +43,10 @@ from qmlir.dialects.kernel.variants import Variant, WeightLayout, variant_named
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.evaluation import evaluate
+from qmlir.ir.evaluation import evaluate_if_defined
 from qmlir.ir.provenance import hand_on
 from qmlir.targets.cpu.isa.predicates import has_offset_bytes
+from qmlir.targets.cpu.scheduled.bufferization.aliases import row_major
 from qmlir.targets.cpu.scheduled.schedule import tile_rows
 from qmlir.text.elements import integers_of, narrowed
 
@@ -118,13 +119,14 @@ class DequantizedWeights:
             return np.asarray(self.scales * self.numbers, np.float32)
 
 
-def _constant(value: SSAValue) -> Array | None:
+def constant_of(value: SSAValue) -> Array | None:
+    """Returns the elements of a constant tensor; `None` for a computed value."""
     return constant_array(value.owner) if isinstance(value.owner, Operation) else None
 
 
 def read_elements(op: GenericOp, place: int) -> Array | None:
     """Returns a constant input broadcast and transposed to the result of `op`; `None` if it isn't constant."""
-    known, shape = _constant(op.inputs[place]), shaped(op.results[0])[0]
+    known, shape = constant_of(op.inputs[place]), shaped(op.results[0])[0]
     dims = [each.position for each in op.indexing_maps.data[place].data.results if isinstance(each, AffineDimExpr)]
     if known is None or len(dims) != known.ndim or len({*dims}) != len(dims):
         return None
@@ -172,8 +174,7 @@ class _Product:
                 break
             if isinstance(op, IndexOp) or not computes_only(op) or any(each not in values for each in op.operands):
                 return None
-            with np.errstate(all="ignore"):  # the table includes codes that no weight has
-                results = evaluate(op, [values[each] for each in op.operands])
+            results = evaluate_if_defined(op, [values[each] for each in op.operands])
             if results is None:
                 return None
             values.update(zip(op.results, results, strict=True))
@@ -343,7 +344,7 @@ def _packed_from_source(layout: WeightLayout, at: Lowering, weights: SSAValue) -
     Returns `None` if an axis of the weights and one of the layout overlap only partially.
     """
     shape, element = shaped(weights)
-    own, split = _starts(shape), _starts(layout.split)
+    own, split = row_major(shape), row_major(layout.split)
     steps = sorted({*own, *split, math.prod(shape)})
     if any(large % small for small, large in itertools.pairwise(steps)):
         return None
@@ -361,11 +362,6 @@ def _packed_from_source(layout: WeightLayout, at: Lowering, weights: SSAValue) -
     source, found = moved_from(weights, place)
     map_ = AffineMap(len(order), 0, tuple(found))
     return at.compute([Input(source, map_)], [sizes[step] for step in order], element, unchanged)
-
-
-def _starts(shape: Sequence[int]) -> list[int]:
-    """Returns the row-major strides of a shape, in elements."""
-    return [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
 def moved_from(value: SSAValue, place: Sequence[AffineExpr]) -> tuple[SSAValue, Sequence[AffineExpr]]:
@@ -522,11 +518,6 @@ def row_correction(op: ContractionOp, at: Lowering, weights: PackedWeights) -> S
     )
     identity = AffineMap.identity(rank - 1)
     return at.compute([Input(sums, identity)], kept, element, partial(Scalar.__mul__, other=-weights.offset))
-
-
-def constant_of(value: SSAValue) -> Array | None:
-    """Returns the elements of a constant tensor; `None` for a computed value."""
-    return constant_array(value.owner) if isinstance(value.owner, Operation) else None
 
 
 def row_map(op: ContractionOp) -> AffineMap:

@@ -8,14 +8,13 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from qmlir.analysis.operand_accesses import is_inside
+from qmlir.analysis.operand_accesses import first_addition, is_inside, known_integer, slice_of
 from qmlir.arithmetic.arrays import integer_limits
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.ops import YieldOp, scalar_of, shaped
 from qmlir.dialects.simd.base import bits_of
 from qmlir.dialects.simd.lanes import NarrowOp
 from qmlir.dialects.simd.memory import is_byte_table
-from qmlir.passes.integer.scalar_simplification import known_integer
 from qmlir.targets.cpu.loops.contraction.geometry import Geometry, OperandReading, innermost_is_dense, load, store
 from qmlir.targets.cpu.loops.contraction.vector_lowerings import form_of, has_form, is_held, is_scalar, written_on
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place
@@ -54,13 +53,8 @@ def start_of(block: Block, spare: int = 0) -> Start | None:
     sums = _shifted(block.args[0], spare) if spare else block.args[0]
     if sums is None:
         return None
-    addition = sums.get_user_of_unique_use()
-    if not isinstance(addition, arith.AddiOp):
-        return None
-    other = addition.rhs if addition.lhs is sums else addition.lhs
-    if not isinstance(other, BlockArgument) or other.block is not block or other is sums or not other.has_one_use():
-        return None
-    return Start(other.index - 1, addition.result, sums)
+    found = first_addition(sums, block)
+    return None if found is None else Start(found[1], found[0].result, sums)
 
 
 @dataclass(frozen=True)
@@ -105,18 +99,9 @@ def saturation_of(block: Block) -> Saturation | None:
 
 def _tail(block: Block, start: SSAValue, end: SSAValue) -> Sequence[Operation] | None:
     """Returns the operations from `start` to the yielded `end` if they depend on nothing else and keep the type."""
-    wanted, found = {end} - {start}, list[Operation]()
-    for op in reversed(list(block.ops)):
-        if not wanted & set(op.results):
-            continue
-        wanted -= set(op.results)
-        if not has_form(op):
-            return None
-        found.append(op)
-        wanted |= {each for each in op.operands if is_inside(each, block)} - {start}
-    known = {value for op in found for value in op.results}
+    found, others = slice_of(block, end, {start})
     is_all = all(use.operation in found for use in start.uses) or start is end
-    return found[::-1] if not wanted and is_all and (start is end or end in known) and end.type == start.type else None
+    return found if not others and is_all and all(map(has_form, found)) and end.type == start.type else None
 
 
 def saturated_by(truncated: arith.TruncIOp) -> SSAValue | None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, f32, i32
@@ -16,7 +17,7 @@ from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, PackedOp
 from qmlir.dialects.kernel.variants import Variant
 from qmlir.dialects.simd.base import bits_of
 from qmlir.dialects.simd.memory import PrefetchOp
-from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue
+from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue, SumTile, lanes_of_part
 from qmlir.targets.cpu.loops.contraction.geometry import (
     Geometry,
     Operand,
@@ -46,6 +47,14 @@ _DIVIDED = 2
 
 LINE_BYTES = 64
 """What one prefetch brings."""
+
+
+class _Channels(NamedTuple):
+    """A block of the channels of a group, of which `valid` exist."""
+
+    group: Index
+    block: Index
+    valid: int
 
 
 class TileWriter:
@@ -98,20 +107,25 @@ class TileWriter:
 
     def _write_group(self, emit: VectorEmitter, group: Index) -> None:
         width = self.schedule.vectors * self.schedule.lanes
-        channels = self.geometry.channels // self.geometry.groups
-        whole, rest = divmod(channels, width)
+        whole, rest = divmod(self.geometry.channels // self.geometry.groups, width)
+
+        def write(inner: VectorEmitter, block: Index) -> None:
+            self._write_positions(inner, _Channels(group, block, width), [])
+
         if whole and self._panels > 1:
             self._loop(
                 emit,
                 self._panels,
                 lambda inner, panel: self._loop(
-                    inner, whole, lambda inside, block: self._write_panel(inside, group, block, width, panel)
+                    inner,
+                    whole,
+                    lambda inside, block: self._write_panel(inside, _Channels(group, block, width), panel),
                 ),
             )
         elif whole:
-            self._loop(emit, whole, lambda inner, block: self._write_block(inner, group, block, width))
+            self._loop(emit, whole, write)
         if rest:
-            self._write_block(emit, group, whole, rest)
+            self._write_positions(emit, _Channels(group, whole, rest), [])
 
     @property
     def _tiles(self) -> int:
@@ -130,55 +144,44 @@ class TileWriter:
         """The tiles of a panel: the last one may have less."""
         return -(-self._tiles // self._panels)
 
-    def _write_panel(self, emit: VectorEmitter, group: Index, block: Index, valid: int, panel: Index) -> None:
+    def _write_panel(self, emit: VectorEmitter, channels: _Channels, panel: Index) -> None:
         """A block of channels at the positions of a panel."""
         rows, first = self.schedule.rows, times(emit, panel, self._panel_tiles)
         self.panel = times(emit, first, rows)
         last = emit.insert(arith.MinSIOp(emit.index(add(emit, first, self._panel_tiles)), emit.index(self._tiles)))
         with emit.loop(last, first) as (inner, tile):
             if self.geometry.positions[-1] % rows:
-                self._write_any_tile(inner, group, block, valid, [], tile)
+                self._write_any_tile(inner, channels, [], tile)
             else:
-                self._write_tile(inner, group, block, valid, [times(inner, tile, rows)], rows)
+                self._write_tile(inner, channels, [times(inner, tile, rows)], rows)
         self.panel = None
 
-    def _write_block(self, emit: VectorEmitter, group: Index, block: Index, valid: int) -> None:
-        """A block of channels, of which `valid` are there, at all positions."""
+    def _write_positions(self, emit: VectorEmitter, channels: _Channels, done: list[Index]) -> None:
+        """A block of channels at all positions, of which the indices `done` of the first axes are known."""
+        axis = len(done)
+        if axis == self.geometry.tile_axis:
+            self._write_tiles(emit, channels, done)
+            return
+        size = self.geometry.positions[axis]
+        self._loop(emit, size, lambda inner, place: self._write_positions(inner, channels, [*done, place]))
 
-        def outer(inner: VectorEmitter, done: list[Index]) -> None:
-            axis = len(done)
-            if axis == self.geometry.tile_axis:
-                self._write_tiles(inner, group, block, valid, done)
-            else:
-                self._loop(inner, self.geometry.positions[axis], lambda each, place: outer(each, [*done, place]))
-
-        outer(emit, [])
-
-    def _write_tiles(
-        self, emit: VectorEmitter, group: Index, block: Index, valid: int, positions: Sequence[Index]
-    ) -> None:
+    def _write_tiles(self, emit: VectorEmitter, channels: _Channels, done: Sequence[Index]) -> None:
         rows = self.schedule.rows
         whole, rest = divmod(self.geometry.positions[-1], rows)
         if whole and rest and self.threads:
             # Threads divide blocks and tiles together, so that the smaller tile is one more step of the loop.
-            self._loop(
-                emit, whole + 1, lambda inner, tile: self._write_any_tile(inner, group, block, valid, positions, tile)
-            )
+            self._loop(emit, whole + 1, lambda inner, tile: self._write_any_tile(inner, channels, done, tile))
             return
-        if whole:
-            self._loop(
-                emit,
-                whole,
-                lambda inner, tile: self._write_tile(
-                    inner, group, block, valid, [*positions, times(inner, tile, rows)], rows
-                ),
-            )
-        if rest:
-            self._write_tile(emit, group, block, valid, [*positions, whole * rows], rest)
 
-    def _write_any_tile(
-        self, emit: VectorEmitter, group: Index, block: Index, valid: int, positions: Sequence[Index], tile: Index
-    ) -> None:
+        def write(inner: VectorEmitter, tile: Index) -> None:
+            self._write_tile(inner, channels, [*done, times(inner, tile, rows)], rows)
+
+        if whole:
+            self._loop(emit, whole, write)
+        if rest:
+            self._write_tile(emit, channels, [*done, whole * rows], rest)
+
+    def _write_any_tile(self, emit: VectorEmitter, channels: _Channels, done: Sequence[Index], tile: Index) -> None:
         """A tile of a run, of which the last one is smaller."""
         rows = self.schedule.rows
         whole, rest = divmod(self.geometry.positions[-1], rows)
@@ -186,20 +189,18 @@ class TileWriter:
         for place, count in ((times(emit, tile, rows), rows), (whole * rows, rest)):
             branch = Block()
             inside = emit.at_end(branch)
-            self._write_tile(inside, group, block, valid, [*positions, place], count)
+            self._write_tile(inside, channels, [*done, place], count)
             inside.builder.insert(scf.YieldOp())
             regions.append(Region(branch))
         is_whole = emit.insert(arith.CmpiOp(emit.index(tile), emit.index(whole), "slt"))
         emit.builder.insert(scf.IfOp(is_whole, [], regions[0], regions[1]))
 
-    def _write_tile(
-        self, emit: VectorEmitter, group: Index, block: Index, valid: int, positions: Sequence[Index], rows: int
-    ) -> None:
+    def _write_tile(self, emit: VectorEmitter, channels: _Channels, positions: Sequence[Index], rows: int) -> None:
+        geometry, (group, block, valid) = self.geometry, channels
         width = self.schedule.vectors * self.schedule.lanes
-        channels = self.geometry.channels // self.geometry.groups
-        channel = add(emit, times(emit, group, channels), times(emit, block, width))
-        weights = self._weight_row(emit, group, block, positions)
-        terms = self.geometry.terms // self.geometry.groups
+        channel = add(emit, times(emit, group, geometry.channels // geometry.groups), times(emit, block, width))
+        weights = self._weight_row(emit, channels, positions)
+        terms = geometry.terms // geometry.groups
         offset = channel if self.variant.is_lanewise else times(emit, group, terms)
         self.ahead = self._ahead(emit, weights, positions)
         initial = self.epilogue.initial(emit, channel, valid)
@@ -207,7 +208,7 @@ class TileWriter:
         sums = self._sum_taps(emit, [begun] * rows, [], weights, positions, offset, valid)
         if self.epilogue.start is None:
             sums = self.variant.totals(emit, sums)
-        self.epilogue.write(emit, sums, positions, channel, valid)
+        self.epilogue.write(SumTile(emit, sums, positions, channel, valid))
 
     @property
     def _apart(self) -> int:
@@ -217,9 +218,9 @@ class TileWriter:
     def _zeros(self, emit: VectorEmitter, count: int) -> list[SSAValue]:
         return [emit.constant(0, self.op.accumulator_type)] * count if count else []
 
-    def _weight_row(self, emit: VectorEmitter, group: Index, block: Index, positions: Sequence[Index]) -> list[Index]:
+    def _weight_row(self, emit: VectorEmitter, channels: _Channels, positions: Sequence[Index]) -> list[Index]:
         """The place of the weights of a block: its group, or the batch of the positions."""
-        sizes = self.geometry.positions
+        sizes, (group, block, _) = self.geometry.positions, channels
         for axis in range(self.geometry.batches):
             group = add(emit, times(emit, group, sizes[axis]), positions[axis])
         return [group, block]
@@ -352,9 +353,9 @@ class TileWriter:
         return after
 
     def _read_channels(self, emit: VectorEmitter, place: list[Index], vector: int, valid: int) -> SSAValue:
-        first = vector * self.schedule.lanes
-        count = valid - first if valid < first + self.schedule.lanes else None
-        return self.variant.read(emit, self.geometry.x, [*place[:-1], add(emit, place[-1], first)], count)
+        lanes = self.schedule.lanes
+        place = [*place[:-1], add(emit, place[-1], vector * lanes)]
+        return self.variant.read(emit, self.geometry.x, place, lanes_of_part(valid, vector, lanes))
 
 
 class LoopVariant(Variant):
@@ -502,10 +503,9 @@ class BlockWriter(TileWriter):
         assert isinstance(self.op, PackedBlocksOp)
         return self.op.offset.value.data
 
-    def _write_tile(
-        self, emit: VectorEmitter, group: Index, block: Index, valid: int, positions: Sequence[Index], rows: int
-    ) -> None:
-        count, (row,) = -(-valid // emit.lanes), positions
+    def _write_tile(self, emit: VectorEmitter, channels: _Channels, positions: Sequence[Index], rows: int) -> None:
+        (group, block, valid), (row,) = channels, positions
+        count = -(-valid // emit.lanes)
         first = times(emit, row, self.geometry.terms)
 
         def add_block(inner: VectorEmitter, number: Index, before: Registers) -> Registers:
@@ -517,7 +517,7 @@ class BlockWriter(TileWriter):
         start = [[emit.constant(0, f32)] * count for _ in range(rows)]
         totals = self._carried(emit, shaped(self.op.x)[0][0], start, add_block)
         channel = times(emit, block, self.schedule.vectors * self.schedule.lanes)
-        self.epilogue.write(emit, totals, positions, channel, valid)
+        self.epilogue.write(SumTile(emit, totals, positions, channel, valid))
 
     def _add_part(
         self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[SSAValue], valid: int

@@ -19,12 +19,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
-from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.traits import ConstantLike
 
 from qmlir import registry
+from qmlir.analysis.operand_accesses import permutation_of
 from qmlir.dialects.kernel.ops import ReshapeOp
-from qmlir.dialects.kernel.row_fusion import RowFusionOp
+from qmlir.dialects.kernel.rows import RowFusionOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.interfaces import Destination, DestinationStyle
 
@@ -146,12 +146,6 @@ def _apart(first: range, second: range) -> bool:
 # `bufferize.destinations` of its `Contribution`.
 
 
-def is_permutation(map_: AffineMap) -> bool:
-    """Returns true if `map_` is a permutation of its dimensions."""
-    axes = [result.position for result in map_.results if isinstance(result, AffineDimExpr)]
-    return len(axes) == len(map_.results) and sorted(axes) == list(range(map_.num_dims))
-
-
 @dataclass(frozen=True)
 class LinalgDestinations(DestinationStyle):
     """A structured operation of `linalg`: its outputs are its destinations, its maps say what lies where."""
@@ -177,7 +171,7 @@ class LinalgDestinations(DestinationStyle):
         written = self.destinations()[destination].operand
         assert written is not None
         is_parallel = all(kind.data is IteratorType.PARALLEL for kind in self.op.get_iterator_types())
-        return is_parallel and maps[operand] == maps[written] and is_permutation(maps[written])
+        return is_parallel and maps[operand] == maps[written] and permutation_of(maps[written]) is not None
 
 
 def destination_style(op: Operation) -> DestinationStyle | None:
@@ -288,6 +282,13 @@ class Aliases:
     def place(self, value: SSAValue) -> SSAValue:
         """Returns the value that starts the memory of `value`; values with the same place share memory."""
         return self._places[value]
+
+    def place_under_shapes(self, value: SSAValue) -> SSAValue:
+        """Returns the value that starts the memory of `value`, of which `value` may be a reshape."""
+        place = self._places[value]
+        while isinstance(place.owner, ReshapeOp):
+            place = self._places[place.owner.source]
+        return place
 
     def family(self, value: SSAValue) -> Family:
         """Returns the values whose memory may overlap that of `value`."""

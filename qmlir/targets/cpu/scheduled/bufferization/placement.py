@@ -17,8 +17,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import ConstantLike
 
-from qmlir.dialects.kernel.ops import ReshapeOp
-from qmlir.dialects.kernel.row_fusion import RowFusionOp
+from qmlir.dialects.kernel.rows import RowFusionOp
 from qmlir.ir.passes import count
 from qmlir.targets.cpu.scheduled.bufferization.aliases import (
     Aliases,
@@ -240,19 +239,13 @@ class _Placer:
 
     def place_in_results(self, end: ReturnOp) -> None:
         for number, value in enumerate(filter(is_tensor, end.operands)):
-            root = self._root_under_shapes(value)
+            root = self.aliases.place_under_shapes(value)
             writer = self.aliases.buffers.get(root)
             if writer is None or writer.parent is not end.parent:
                 continue
             if root not in self.found.in_results and root not in self.found.in_slices:
                 self.found.in_results[root] = number
                 count("tensors written into a result")
-
-    def _root_under_shapes(self, value: SSAValue) -> SSAValue:
-        root = self.aliases.place(value)
-        while isinstance(root.owner, ReshapeOp):
-            root = self.aliases.place(root.owner.source)
-        return root
 
 
 def destination_of(op: Operation) -> int:

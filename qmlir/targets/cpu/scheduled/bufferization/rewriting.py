@@ -33,7 +33,7 @@ from qmlir.analysis.symbols import symbols_of, unique_name
 from qmlir.dialects.kernel.attributes import SCHEDULE, ScheduleAttr
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.ops import ReshapeOp, YieldOp, shaped
-from qmlir.dialects.kernel.row_fusion import MapsElements, RowAxes, RowFusionOp, RowStep
+from qmlir.dialects.kernel.rows import MapsElements, RowAxes, RowFusionOp, RowStep
 from qmlir.dialects.kernel.variants import SCALAR
 from qmlir.dialects.simd.base import bits_of
 from qmlir.ir.builtin_types import as_dense, tensor
@@ -496,15 +496,9 @@ class BufferRewriter:
         for number, (value, memory) in enumerate(zip(tensors, self._results, strict=True)):
             # Only one value is computed in the memory of a result, and never a function argument: a value that is
             # returned twice, or an argument that is returned, is copied.
-            if self._placement.in_results.get(self._root(value)) != number:
+            if self._placement.in_results.get(self._aliases.place_under_shapes(value)) != number:
                 self._copy(self._memory[value], memory, op)
         self._insert_all([ReturnOp(*(value for value in op.operands if not is_tensor(value)))], op)
-
-    def _root(self, value: SSAValue) -> SSAValue:
-        root = self._aliases.place(value)
-        while isinstance(root.owner, ReshapeOp):
-            root = self._aliases.place(root.owner.source)
-        return root
 
     # --- Loops and choices --------------------------------------------------------------------------------------------
 

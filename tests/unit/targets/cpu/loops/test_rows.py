@@ -9,7 +9,7 @@ from qmlir.dialects.simd.lanes import InterleaveLowOp
 from qmlir.environment import default_environment
 from qmlir.interpreter.interpreter import Interpreter
 from qmlir.targets.cpu.loops.convert_kernel_to_loops import ConvertKernelToLoops
-from qmlir.targets.cpu.scheduled.softmax_lut import is_exact_in_any_order
+from qmlir.targets.cpu.scheduled.kernel_split_rows import is_exact_in_any_order
 from qmlir.text.parsing import parse_module
 
 

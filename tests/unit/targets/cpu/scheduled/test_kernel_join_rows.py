@@ -12,7 +12,7 @@ from xdsl.dialects.memref import AllocOp
 
 import qmlir
 from qmlir.dialects.kernel.packed_ops import PackedMatMulOp
-from qmlir.dialects.kernel.row_fusion import RowFusionOp
+from qmlir.dialects.kernel.rows import RowFusionOp
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import COMPILE
 
