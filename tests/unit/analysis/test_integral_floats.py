@@ -7,8 +7,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from qmlir.analysis.integral_floats import Whole, whole_numbers
 from qmlir.environment import default_environment
+from qmlir.passes.quantized.nn_contract_integers import Whole, whole_numbers
 from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module
 
