@@ -145,6 +145,13 @@ def replace_by(op: Operation, value: SSAValue) -> None:
     erase_if_unused(op)
 
 
+def terminator_of(block: Block) -> Operation:
+    """Returns the last operation of a block, which must have one."""
+    last = block.last_op
+    assert last is not None
+    return last
+
+
 def slice_of(block: Block, target: SSAValue, leaves: Container[SSAValue]) -> tuple[list[Operation], set[SSAValue]]:
     """Returns the operations of `block` that compute `target` from `leaves`, in order.
 
@@ -284,9 +291,7 @@ class Assembly:
 
     def finish(self, yielded: Sequence[SSAValue], sources: Sequence[Operation] = ()) -> Structured:
         """Returns the new operation, not inserted yet, with the terminator kind of `op` and provenance of `sources`."""
-        terminator = self.op.body.block.last_op
-        assert terminator is not None
-        self.builder.insert(type(terminator).create(operands=yielded))
+        self.builder.insert(type(terminator_of(self.op.body.block)).create(operands=yielded))
         made = rebuilt(self.op, self.readings, self.block)
         set_origins(made, merged_origins((*sources, self.op)))
         return made
@@ -296,8 +301,6 @@ def rebuilt(op: Structured, readings: Sequence[Reading], body: Block) -> Structu
     """Returns a copy of `op` with other readings and another body, which may yield another element type."""
     values = [reading.value for reading in readings]
     maps = [AffineMapAttr(reading.map_) for reading in readings]
-    terminator = body.last_op
-    assert terminator is not None
     if isinstance(op, GenericOp):
         outputs = op.indexing_maps.data[len(op.inputs) :]
         types = [value.type for value in op.res]
@@ -306,7 +309,7 @@ def rebuilt(op: Structured, readings: Sequence[Reading], body: Block) -> Structu
         return made
     result = ranked_tensor(op.target.type)
     assert result is not None
-    yielded = terminator.operands[0].type
+    yielded = terminator_of(body).operands[0].type
     return type(op).create(
         operands=[*op.operands[: op.first_of_epilogue], *values],
         result_types=[with_element(result, yielded)],

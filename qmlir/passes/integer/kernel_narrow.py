@@ -20,6 +20,7 @@ from qmlir.analysis.operand_accesses import (
     kinds_of,
     points_of,
     readings_of,
+    terminator_of,
     with_element,
 )
 from qmlir.dialects.kernel.contraction import ContractionOp
@@ -52,9 +53,7 @@ class _Widening:
 
 
 def _widening(op: Structured) -> _Widening | None:
-    terminator = op.body.block.last_op
-    assert terminator is not None
-    value, steps = terminator.operands[0], list[Operation]()
+    value, steps = terminator_of(op.body.block).operands[0], list[Operation]()
     wide = bits_of(value.type)
     while isinstance(value.owner, _WIDENING):
         constants = [each for each in value.owner.operands if isinstance(each.owner, arith.ConstantOp)]
@@ -122,9 +121,7 @@ def _keeping(op: Structured, value: SSAValue, rewriter: PatternRewriter) -> SSAV
         assembly.block.insert_arg(value.type, len(assembly.block.args))
         assembly.block.erase_arg(assembly.block.args[-2])
         empty = tensor.EmptyOp((), with_element(tensor_of(op.res[0].type), value.type))
-        terminator = op.body.block.last_op
-        assert terminator is not None
-        assembly.builder.insert(type(terminator).create(operands=[assembly.values[value]]))
+        assembly.builder.insert(type(terminator_of(op.body.block)).create(operands=[assembly.values[value]]))
         maps = [AffineMapAttr(reading.map_) for reading in assembly.readings]
         made: Structured = GenericOp(
             [reading.value for reading in assembly.readings], [empty.tensor], Region(assembly.block),

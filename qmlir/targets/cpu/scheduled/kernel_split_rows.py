@@ -36,6 +36,7 @@ from qmlir.analysis.operand_accesses import (
     readings_of,
     reduces_rows,
     slice_of,
+    terminator_of,
 )
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, integer_types
@@ -197,9 +198,7 @@ class RowSplit:
     @property
     def yielded(self) -> SSAValue:
         """The value that the body yields: an element of the result."""
-        end = self.block.last_op
-        assert end is not None
-        return end.operands[0]
+        return terminator_of(self.block).operands[0]
 
     @property
     def sizes(self) -> list[int]:
@@ -526,8 +525,7 @@ def _write_before_the_table(value: SSAValue, bytes_: _Bytes, rewriter: PatternRe
     writer = defining(value)
     if bytes_.yielded is None or not isinstance(writer, Structured):
         return
-    end = writer.body.block.last_op
-    assert end is not None
+    end = terminator_of(writer.body.block)
     table = defining(end.operands[0])
     assert isinstance(table, tensor.ExtractOp)
     constant = defining(table.tensor)

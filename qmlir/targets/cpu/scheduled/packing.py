@@ -4,7 +4,6 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -29,7 +28,14 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from qmlir.analysis.operand_accesses import computes_only, is_movement, output_maps, permutation_of, readings_of
+from qmlir.analysis.operand_accesses import (
+    computes_only,
+    is_movement,
+    output_maps,
+    permutation_of,
+    readings_of,
+    terminator_of,
+)
 from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.arithmetic.small_floats import PlainFloat
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
@@ -183,8 +189,7 @@ class _Product:
 
 def _product(op: GenericOp) -> _Product | None:
     block = op.body.block
-    last = block.last_op
-    product = last.operands[0].owner if last is not None else None
+    product = terminator_of(block).operands[0].owner
     if not isinstance(product, arith.MulfOp) or product.result.type != f32:
         return None
     for scale, number in itertools.permutations(product.operands):
@@ -277,8 +282,7 @@ def _of_inputs(op: GenericOp) -> Body:
         block, builder = op.body.block, given[0].builder
         scalars = (scalar.value for scalar in given)
         values: dict[SSAValue, SSAValue] = dict(zip(block.args, scalars, strict=False))
-        last = block.last_op
-        assert last is not None
+        last = terminator_of(block)
         for each in block.ops:
             if each is not last:
                 builder.insert(each.clone(values))
@@ -494,14 +498,15 @@ def correction(op: ContractionOp, at: Lowering, weights: PackedWeights, offset: 
     shape = shaped(weights.value)[0]
     axes = (len(shape) - 1,) if is_product else tuple(range(1, len(shape)))
     kept = [size for axis, size in enumerate(shape) if axis not in axes]
-    sums = at.reduce(
-        Input(weights.value, AffineMap.identity(len(shape))),
-        axes,
-        at.fill(kept, element, 0),
-        lambda weight, so_far: so_far + weight.to(element),
-    )
-    identity = AffineMap.identity(len(kept))
-    return at.compute([Input(sums, identity)], kept, element, partial(Scalar.__mul__, other=-offset))
+    source = Input(weights.value, AffineMap.identity(len(shape)))
+    return _multiplied_sums(at, source, axes, at.fill(kept, element, 0), -offset)
+
+
+def _multiplied_sums(at: Lowering, source: Input, axes: Sequence[int], start: SSAValue, factor: int) -> SSAValue:
+    """Emits `factor` times the sums of `source` over `axes`, which begin with `start`."""
+    kept, element = shaped(start)
+    sums = at.reduce(source, axes, start, lambda each, so_far: so_far + each.to(element))
+    return at.compute([Input(sums, AffineMap.identity(len(kept)))], kept, element, lambda total: total * factor)
 
 
 def row_correction(op: ContractionOp, at: Lowering, weights: PackedWeights) -> SSAValue | None:
@@ -510,14 +515,9 @@ def row_correction(op: ContractionOp, at: Lowering, weights: PackedWeights) -> S
         return None
     shape, element = shaped(op.x)[0], op.accumulator_type
     kept, rank = shape[:-1], len(shape)
-    sums = at.reduce(
-        Input(op.x, AffineMap.identity(rank), op.input_unsigned is not None),
-        (rank - 1,),
-        at.fill(kept, element, -op.input_zero_point.value.data * shape[-1]),
-        lambda each, so_far: so_far + each.to(element),
-    )
-    identity = AffineMap.identity(rank - 1)
-    return at.compute([Input(sums, identity)], kept, element, partial(Scalar.__mul__, other=-weights.offset))
+    source = Input(op.x, AffineMap.identity(rank), op.input_unsigned is not None)
+    start = at.fill(kept, element, -op.input_zero_point.value.data * shape[-1])
+    return _multiplied_sums(at, source, (rank - 1,), start, -weights.offset)
 
 
 def row_map(op: ContractionOp) -> AffineMap:
@@ -571,8 +571,7 @@ def packed_blocks(
     rows = shaped(x)[0][1]
     # Each sum needs two registers.
     hint = ScheduleAttr.of(rows=tile_rows(rows, max(schedule.rows // 2, 1)), threads=schedule.threads).of_packed()
-    yielded = body.block.last_op
-    assert yielded is not None
+    result = terminator_of(body.block).operands[0].type
     return PackedBlocksOp.create(
         operands=[
             x,
@@ -580,7 +579,7 @@ def packed_blocks(
             at.constant(by_place, f32),
             *(each for each, _ in epilogue),
         ],
-        result_types=[TensorType(yielded.operands[0].type, (rows, channels))],
+        result_types=[TensorType(result, (rows, channels))],
         properties={
             "layout": layout,
             **({} if hint is None else {"schedule": hint}),

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from qmlir.analysis.operand_accesses import first_addition, is_inside, known_integer, slice_of
+from qmlir.analysis.operand_accesses import first_addition, is_inside, known_integer, slice_of, terminator_of
 from qmlir.arithmetic.arrays import integer_limits
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.ops import YieldOp, scalar_of, shaped
@@ -138,11 +138,6 @@ def _operands(op: Operation, block: Block) -> list[SSAValue]:
     return [each for each in op.operands if is_inside(each, block) and not isinstance(each.owner, arith.ConstantOp)]
 
 
-def _yielded(block: Block) -> Sequence[SSAValue]:
-    assert block.last_op is not None
-    return block.last_op.operands
-
-
 def _looks_up(op: Operation) -> bool:
     return isinstance(op, memref.LoadOp) and len(op.indices) == 1 and is_byte_table(op.memref)
 
@@ -184,7 +179,7 @@ class JointEpilogue:
                     behind.add(result)
         if not look_ups:
             return None
-        found, wanted = set[SSAValue](), [*behind, *(each for each in _yielded(block) if each in sources)]
+        found, wanted = set[SSAValue](), [*behind, *(each for each in terminator_of(block).operands if each in sources)]
         while wanted:
             value = wanted.pop()
             found.add(value)
@@ -210,7 +205,7 @@ class Registers:
 
     def results(self) -> list[SSAValue]:
         """Returns the yielded values: one wide vector if it is a shared value, otherwise one vector per accumulator."""
-        (result,) = _yielded(self.block)
+        (result,) = terminator_of(self.block).operands
         if result in self.together.values:
             return [self.all(result)]
         return [self.one(result, place) for place in range(len(self.known))]

@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import cast
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from qmlir.dialects.kernel.contraction import EpilogueOp
-from qmlir.dialects.kernel.ops import scalar_of, shaped
+from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedConvOp, PackedMatMulOp, PackedOp
 from qmlir.dialects.simd.base import vector
 from qmlir.dialects.simd.memory import LoadOp, LoadPartialOp, StoreOp, StorePartialOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.emitter import Emitter, Index, add, bits_of, strides_of, times
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, add, strides_of, times
 from qmlir.targets.cpu.loops.nests import collapse_axes, memref_type
 
 
@@ -80,14 +80,7 @@ def store(emit: Emitter, value: SSAValue, memory: SSAValue, place: Place, count:
 
 def widened(emit: Emitter, value: SSAValue, x: Operand) -> SSAValue:
     """Converts an element, or a vector of elements, to the accumulator type."""
-    element = scalar_of(value.type)
-    if element == x.accumulator:
-        return value
-    if isinstance(element, AnyFloat):
-        return emit.convert(arith.ExtFOp, value, x.accumulator)
-    if bits_of(element) == bits_of(x.accumulator):
-        return value
-    return emit.convert(arith.ExtUIOp if x.is_unsigned else arith.ExtSIOp, value, x.accumulator)
+    return Scalar(value, emit, x.is_unsigned).to(x.accumulator).value
 
 
 @dataclass(frozen=True)

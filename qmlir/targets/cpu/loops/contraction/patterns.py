@@ -6,12 +6,12 @@ Loops over scalars take any operands as they are: an element after the other.
 from collections.abc import Sequence
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from qmlir import registry
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp
+from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, PackedOp
 from qmlir.dialects.kernel.winograd import WinogradOp
@@ -20,7 +20,7 @@ from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.contraction.epilogue import for_each, write_element
 from qmlir.targets.cpu.loops.contraction.geometry import readings_of
 from qmlir.targets.cpu.loops.contraction.tiles import BlockWriter, LoopVariant, TiledVariant
-from qmlir.targets.cpu.loops.emitter import Emitter, Index, add, bits_of, times
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, add, times
 from qmlir.targets.cpu.loops.structured import replace_by_loops
 
 
@@ -58,24 +58,20 @@ class ScalarWriter:
         return emit.carried(sizes[0], [total], write)[0]
 
     def _added(self, emit: Emitter, total: SSAValue, place: Sequence[Index], terms: list[Index]) -> SSAValue:
+        op, zero_points = self.op, self.op.weight_zero_points
         x_place, w_place = self._places(emit, place, terms)
-        x = self._centred(
-            emit, emit.load(self.op.x, x_place), self.op.input_unsigned is not None,
-            emit.constant(self.op.input_zero_point.value.data, self.accumulator) if self._has_offset(0) else None,
-        )  # fmt: skip
-        offset = None
-        if self.op.weight_zero_points is not None:
-            offset = self._widened(emit, emit.load(self.op.weight_zero_points, [place[-1]]), is_unsigned=False)
-        elif self._has_offset(1):
-            offset = emit.constant(self.op.weight_zero_point.value.data, self.accumulator)
-        w = self._centred(emit, emit.load(self.op.w, w_place), self.op.weight_unsigned is not None, offset)
-        is_float = isinstance(self.accumulator, AnyFloat)
-        product = emit.binary(arith.MulfOp if is_float else arith.MuliOp, x, w)
-        return emit.binary(arith.AddfOp if is_float else arith.AddiOp, total, product)
+        x = self._read(emit, op.x, x_place, is_unsigned=op.input_unsigned is not None)
+        if (offset := op.input_zero_point.value.data) and not x.is_float:
+            x = x - offset
+        center = op.weight_zero_point.value.data if zero_points is None else self._read(emit, zero_points, [place[-1]])
+        w = self._read(emit, op.w, w_place, is_unsigned=op.weight_unsigned is not None)
+        if isinstance(center, Scalar) or (center and not w.is_float):
+            w = w - center
+        return (Scalar(total, emit) + x * w).value
 
-    def _has_offset(self, operand: int) -> bool:
-        zero_points = (self.op.input_zero_point, self.op.weight_zero_point)
-        return zero_points[operand].value.data != 0 and not isinstance(self.accumulator, AnyFloat)
+    def _read(self, emit: Emitter, memory: SSAValue, place: Sequence[Index], *, is_unsigned: bool = False) -> Scalar:
+        """Loads an element and converts it to the type of the sum."""
+        return Scalar(emit.load(memory, place), emit, is_unsigned).to(self.accumulator)
 
     def _places(self, emit: Emitter, place: Sequence[Index], terms: Sequence[Index]) -> tuple[list[Index], list[Index]]:
         op = self.op
@@ -93,19 +89,6 @@ class ScalarWriter:
             group = emit.binary(arith.DivUIOp, emit.index(place[-1]), emit.index(size))
             channel = add(emit, times(emit, group, shaped(op.w)[0][-1]), channel)
         return [place[0], *moved, channel], [place[-1], *terms]
-
-    def _centred(self, emit: Emitter, value: SSAValue, is_unsigned: bool, offset: SSAValue | None) -> SSAValue:
-        wide = self._widened(emit, value, is_unsigned=is_unsigned)
-        return wide if offset is None else emit.binary(arith.SubiOp, wide, offset)
-
-    def _widened(self, emit: Emitter, value: SSAValue, *, is_unsigned: bool) -> SSAValue:
-        if value.type == self.accumulator:
-            return value
-        if isinstance(value.type, AnyFloat):
-            return emit.convert(arith.ExtFOp, value, self.accumulator)
-        difference = bits_of(self.accumulator) - bits_of(value.type)
-        kind = arith.TruncIOp if difference < 0 else arith.ExtUIOp if is_unsigned else arith.ExtSIOp
-        return emit.convert(kind, value, self.accumulator)
 
 
 class ContractionToLoops(RewritePattern):
