@@ -114,7 +114,7 @@ TREE = Contribution(
     patterns={
         "kernel.to_loops": (
             "qmlir.targets.cpu.loops.convert_kernel_to_loops:PATTERNS",
-            "qmlir.targets.cpu.loops.contraction.patterns:PATTERNS",
+            "qmlir.targets.cpu.loops.contraction.tiles:PATTERNS",
         ),
         "nn.canonicalize": ("qmlir.dialects.nn.canonicalize:PATTERNS",),
         "quant.canonicalize": ("qmlir.dialects.quant.canonicalize:PATTERNS",),

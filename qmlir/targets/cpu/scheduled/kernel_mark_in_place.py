@@ -22,8 +22,8 @@ from qmlir.dialects.kernel.attributes import overwriting
 from qmlir.ir.passes import count
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.signature import RESULT
-from qmlir.targets.cpu.scheduled.arena import is_view, views_of
 from qmlir.targets.cpu.scheduled.bufferization.aliases import as_memory, destination_style
+from qmlir.targets.cpu.scheduled.kernel_plan_memory import is_view, views_of
 
 
 def _uses(value: SSAValue) -> Iterator[Use]:

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from qmlir.targets.cpu.isa.base import ALIGNMENT
-from qmlir.targets.cpu.scheduled.arena import ArenaPlan, Lifetime, aligned, most_alive, place
+from qmlir.targets.cpu.scheduled.kernel_plan_memory import ArenaPlan, Lifetime, aligned, most_alive, place
 
 
 def _check(buffers: list[Lifetime], layout: ArenaPlan) -> None:
