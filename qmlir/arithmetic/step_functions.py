@@ -364,14 +364,6 @@ def fit_steps(steps: StepPlaces, offset: int | None = None) -> IntegerSteps | No
     return next((each for each in _candidates(steps, offset) if each is not None), None)
 
 
-def apply_steps(steps: IntegerSteps, *integers: Any) -> Integers:
-    """Evaluates the formula on integers that broadcast to `[channels, places]`; for tests and documentation."""
-    total = steps.addends[:, None] + sum(
-        np.asarray(each, np.int64) * factor[:, None] for each, factor in zip(integers, steps.factors, strict=True)
-    )
-    return np.clip(total >> steps.shift, steps.low, steps.high)
-
-
 # Rounded quotients by a constant as a product and a fused multiply-add, with equal integers.
 #
 # With `high` the reciprocal rounded towards zero and `low` its error, `fma(x, high, x * low)` is `x / s` up to a

@@ -10,11 +10,19 @@ import pytest
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import requantize_f32, requantize_qlinear, requantize_single_round
-from qmlir.arithmetic.step_functions import IntegerSteps, StepPlaces, apply_steps, fit_steps, steps_of, steps_on_grid
+from qmlir.arithmetic.step_functions import IntegerSteps, StepPlaces, fit_steps, steps_of, steps_on_grid
 
 LIMITS = {8: (-128, 127), 16: (-32768, 32767)}
 
 WAYS: dict[str, Callable[..., Array]] = {"f32": requantize_f32, "qlinear": requantize_qlinear}
+
+
+def apply_steps(steps: IntegerSteps, *integers: Any) -> Array:
+    """The formula `clamp((sum of a * factor + addend) >> shift)` on integers that broadcast to `[channels, places]`."""
+    total = steps.addends[:, None] + sum(
+        np.asarray(each, np.int64) * factor[:, None] for each, factor in zip(integers, steps.factors, strict=True)
+    )
+    return np.clip(total >> steps.shift, steps.low, steps.high)
 
 
 def _requantization(way: str, multipliers: Array, zero_point: int, bits: int = 8) -> Callable[[Array], Array]:

@@ -4,7 +4,7 @@ Sub-byte weights are multiplied in the highest bits of bytes, so that sums are s
 bias up and the scale down by that factor saves the shift of each sum, and lets sums start with the bias.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -30,7 +30,7 @@ from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, integer_types, unchanged
-from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
 from qmlir.dialects.kernel.ops import ReshapeOp, shaped
 from qmlir.dialects.kernel.ops import YieldOp as KernelYieldOp
 from qmlir.dialects.kernel.packed_ops import PACKED, PackedOp
@@ -57,25 +57,15 @@ from qmlir.targets.cpu.scheduled.packing import (
 from qmlir.targets.cpu.scheduled.schedule import schedule_all_elements
 
 
-@dataclass(frozen=True)
-class ScaledSum:
-    """The start of an epilogue: the sum plus a bias, converted to float, times a scale."""
-
-    block: Block
-    bias: int
-    scale: int
-    """The indices of the epilogue operands."""
-
-    def shift(self, spare: int) -> None:
-        """Shifts the sum left by `spare` at the start of the body; the sum it gets is then scaled by `2^spare`."""
-        builder, sums = Builder(InsertPoint.at_start(self.block)), self.block.args[0]
-        count = builder.insert(arith.ConstantOp.from_int_and_width(spare, i32))
-        shifted = builder.insert(arith.ShLIOp(sums, count.result))
-        sums.replace_uses_with_if(shifted.result, lambda use: use.operation is not shifted)
+def _begin_with(block: Block, change: Callable[[Scalar], Scalar]) -> None:
+    """Makes a body begin with `change` of the sum, which all other operations then read."""
+    sums = block.args[0]
+    changed = change(Scalar(sums, ArithBuilder(Builder(InsertPoint.at_start(block))))).value
+    sums.replace_uses_with_if(changed, lambda use: use.operation is not changed.owner)
 
 
-def scaled_sum_of(block: Block) -> ScaledSum | None:
-    """Returns the bias and scale at the start of an epilogue; `None` if it starts differently."""
+def scaled_sum_of(block: Block) -> tuple[int, int] | None:
+    """Returns the epilogue operands of `float(sum + bias) * scale` at the start of a body; `None` if it differs."""
     start = first_addition(block.args[0], block)
     if start is None:
         return None
@@ -86,7 +76,7 @@ def scaled_sum_of(block: Block) -> ScaledSum | None:
     if not isinstance(product, arith.MulfOp):
         return None
     scale = epilogue_operand_of(product, conversion.result, block)
-    return None if scale is None else ScaledSum(block, start[1], scale)
+    return None if scale is None else (start[1], scale)
 
 
 def shifted_bias(bias: Array, weights: Sequence[Array], spare: int) -> Array | None:
@@ -184,17 +174,6 @@ def _packed_input(op: ContractionOp, at: Lowering, variant: Variant, *, reads_pa
     return op.x
 
 
-def _bias_of(op: ContractionOp) -> int | None:
-    """Returns the index of the epilogue operand that is a constant bias per channel; `None` if there is none."""
-    start = first_addition(op.body.block.args[0], op.body.block)
-    if start is None:
-        return None
-    index = start[1]
-    results = op.epilogue_maps.data[index].data.results
-    is_channel = len(results) == 1 and results[0] == AffineDimExpr(len(shaped(op.target)[0]) - 1)
-    return index if is_channel and constant_of(op.epilogue[index]) is not None else None
-
-
 @dataclass
 class _Epilogue:
     """The epilogue operands of an operation that is being packed; corrections are added to them."""
@@ -209,10 +188,9 @@ class _Epilogue:
         if isinstance(change, np.ndarray):
             if not change.any():
                 return
-            place = _bias_of(self.op) if change.ndim == 1 else None
-            if place is not None:
-                bias = constant_of(self.values[place])
-                assert bias is not None
+            place = self._place_of_bias() if change.ndim == 1 else None
+            bias = None if place is None else constant_of(self.values[place])
+            if place is not None and bias is not None:
                 total = (bias.astype(np.int64) + change.astype(np.int64)).astype(bias.dtype)  # modulo 2^N, as sums are
                 self.values[place] = self.at.constant(total, self.op.accumulator_type)
                 return
@@ -220,11 +198,8 @@ class _Epilogue:
         else:
             value = change
         block = self.op.body.block
-        sums = block.args[0]
         argument = block.insert_arg(self.op.accumulator_type, len(block.args))
-        builder = Builder(InsertPoint.at_start(block))
-        addition = builder.insert(arith.AddiOp(sums, argument))
-        sums.replace_uses_with_if(addition.result, lambda use: use.operation is not addition)
+        _begin_with(block, lambda sums: sums + Scalar(argument, sums.builder))
         self.values.append(value)
         self.maps.append(AffineMapAttr(map_ or channel_map(self.op, len(shaped(value)[0]))))
 
@@ -233,16 +208,20 @@ class _Epilogue:
         found = scaled_sum_of(self.op.body.block)
         if found is None or (isinstance(self.op, MatMulOp) and weights.ndim > 2):
             return
-        is_by_channel = all(self._is_by_channel(place) for place in (found.bias, found.scale))
-        bias, scale = (constant_of(self.values[place]) for place in (found.bias, found.scale))
-        if not is_by_channel or bias is None or scale is None:
+        bias, scale = (constant_of(self.values[place]) if self._is_by_channel(place) else None for place in found)
+        if bias is None or scale is None:
             return
         large, small = shifted_bias(bias, list(weights), spare), shifted_scale(scale, spare)
         if large is None or small is None:
             return
-        found.shift(spare)
-        self.values[found.bias] = self.at.constant(large, i32)
-        self.values[found.scale] = self.at.constant(small, f32)
+        _begin_with(self.op.body.block, lambda sums: sums << spare)
+        for place, array, element in zip(found, (large, small), (i32, f32), strict=True):
+            self.values[place] = self.at.constant(array, element)
+
+    def _place_of_bias(self) -> int | None:
+        """Returns the index of the operand per channel that the body adds to the sum first; `None` if none."""
+        start = first_addition(self.op.body.block.args[0], self.op.body.block)
+        return start[1] if start is not None and self._is_by_channel(start[1]) else None
 
     def _is_by_channel(self, place: int) -> bool:
         """Returns true if an epilogue operand has one number per channel."""

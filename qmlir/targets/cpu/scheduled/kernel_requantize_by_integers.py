@@ -2,7 +2,7 @@
 
 import math as python_math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, cast
@@ -143,9 +143,7 @@ def _fitted(chain: FloatChain, ranges: ValueRanges, *, is_by_channel: bool) -> I
     steps = fit_steps(found.steps, offset)
     if steps is None or not found.is_falling:
         return steps
-    return IntegerSteps(
-        [-each for each in steps.factors], steps.addends, steps.shift, steps.bits, steps.low, steps.high, steps.reach
-    )
+    return replace(steps, factors=[-each for each in steps.factors])
 
 
 def _shifts(chain: FloatChain, ranges: ValueRanges) -> Array | None:

@@ -24,6 +24,7 @@ from qmlir.analysis.operand_accesses import (
     Reading,
     Structured,
     computes_only,
+    constant_array,
     defining,
     erase_unused_in,
     forget_origins_in_bodies,
@@ -57,7 +58,7 @@ from qmlir.dialects.kernel.rows import (
     row_reductions,
 )
 from qmlir.dialects.simd.memory import BYTE_VALUES
-from qmlir.ir.builtin_types import as_dense, element_of, sizes_of
+from qmlir.ir.builtin_types import element_of, sizes_of
 from qmlir.ir.evaluation import evaluate_if_defined
 from qmlir.ir.passes import count
 from qmlir.ir.rewriting import apply_patterns_greedily
@@ -65,7 +66,6 @@ from qmlir.passes.integer.kernel_tabulate import BYTES, TabulatedChain, chain_be
 from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.scheduled.kernel_join_rows import group_rows, grouped, reduced_rows
-from qmlir.text.elements import dense_array
 
 # Masked rows of bytes: apply the mask to bytes instead of to the floats that the body computes from them.
 #
@@ -432,13 +432,12 @@ def _bytes(value: SSAValue, reader: Operation) -> Iterator[_Bytes]:
     """Yields the ways to store the bytes of a tensor, best first; the last one is to store them unchanged."""
     written = defining(value)
     if isinstance(written, Structured) and all(use.operation is reader for use in value.uses):
-        end = written.body.block.last_op
-        read = defining(end.operands[0]) if end is not None and len(end.operands) == 1 else None
-        constant = defining(read.tensor) if isinstance(read, tensor.ExtractOp) and len(read.indices) == 1 else None
-        byte = _byte_of(read.indices[0]) if isinstance(read, tensor.ExtractOp) else None
-        found = as_dense(constant.value) if isinstance(constant, arith.ConstantOp) else None
-        if found is not None and byte is not None and byte.type == i8 and found.get_shape() == BYTES.shape:
-            yield _Bytes(dense_array(found).astype(np.int8), byte)
+        results = terminator_of(written.body.block).operands
+        read = defining(results[0]) if len(results) == 1 else None
+        if isinstance(read, tensor.ExtractOp) and len(read.indices) == 1:
+            table, byte = constant_array(read.tensor), _byte_of(read.indices[0])
+            if table is not None and table.shape == BYTES.shape and byte is not None and byte.type == i8:
+                yield _Bytes(table.astype(np.int8), byte)
     yield _Bytes(BYTES)
 
 
@@ -446,10 +445,10 @@ def _byte_of(place: SSAValue) -> SSAValue | None:
     """Returns the byte from which a table index is computed, or `None`."""
     match defining(place):
         case arith.SubiOp(
-            lhs=SSAValue(owner=arith.IndexCastOp() as cast), rhs=SSAValue(owner=arith.ConstantOp() as first)
-        ):
-            is_first = isinstance(first.value, IntegerAttr) and first.value.value.data == BYTES[0]
-            return cast.input if is_first else None
+            lhs=SSAValue(owner=arith.IndexCastOp() as cast),
+            rhs=SSAValue(owner=arith.ConstantOp(value=IntegerAttr() as first)),
+        ) if first.value.data == BYTES[0]:
+            return cast.input
         case _:
             return None
 

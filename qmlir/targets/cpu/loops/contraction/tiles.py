@@ -120,18 +120,12 @@ class TileWriter:
         def write(inner: VectorEmitter, block: Index) -> None:
             self._write_positions(inner, _Channels(group, block, width), [])
 
-        if whole and self._panels > 1:
-            self._loop(
-                emit,
-                self._panels,
-                lambda inner, panel: self._loop(
-                    inner,
-                    whole,
-                    lambda inside, block: self._write_panel(inside, _Channels(group, block, width), panel),
-                ),
-            )
-        elif whole:
-            self._loop(emit, whole, write)
+        def write_panel(inner: VectorEmitter, panel: Index) -> None:
+            self._loop(inner, whole, lambda inside, block: self._panel(inside, _Channels(group, block, width), panel))
+
+        if whole:
+            panels = self._panels
+            self._loop(emit, panels if panels > 1 else whole, write_panel if panels > 1 else write)
         if rest:
             self._write_positions(emit, _Channels(group, whole, rest), [])
 
@@ -152,7 +146,7 @@ class TileWriter:
         """The tiles of a panel: the last one may have less."""
         return -(-self._tiles // self._panels)
 
-    def _write_panel(self, emit: VectorEmitter, channels: _Channels, panel: Index) -> None:
+    def _panel(self, emit: VectorEmitter, channels: _Channels, panel: Index) -> None:
         """A block of channels at the positions of a panel."""
         rows, first = self.schedule.rows, times(emit, panel, self._panel_tiles)
         self.panel = times(emit, first, rows)
