@@ -72,7 +72,13 @@ def attached(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]
     def find(name: str) -> Any:
         if name == "__all__":
             return sorted(known())
-        row = None if name.startswith("__") else core().get(name) or _more(package).get(name)
+        row = core().get(name)
+        if row is None and find_spec(f"{package}.{name}") is not None:
+            # `from package import module` asks for the attribute first, and imports the module after this error. It
+            # must not load other packages, which may be in the middle of their own imports.
+            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        if row is None and not name.startswith("__"):
+            row = _more(package).get(name)
         if row is None and name in _table(package):
             extension = _table(package)[name][0].removeprefix(extensions).partition(".")[0]
             raise AttributeError(f"'{package}.{name}' requires the extension '{extension}', which is left out")
