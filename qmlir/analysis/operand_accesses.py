@@ -157,7 +157,7 @@ def slice_of(block: Block, target: SSAValue, leaves: Container[SSAValue]) -> tup
 
     Also returns the arguments of the block that they read in addition to `leaves`.
     """
-    wanted = set() if target in leaves else {target}
+    wanted: set[SSAValue] = set() if target in leaves else {target}
     found: list[Operation] = []
     for op in reversed(list(block.ops)):
         if not wanted.isdisjoint(op.results):

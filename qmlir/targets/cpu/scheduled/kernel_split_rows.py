@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -146,7 +147,7 @@ def widen_truths(op: GenericOp, rewriter: PatternRewriter) -> None:
         value, at = op.operands[argument.index], Lowering(op, rewriter, integer_types())
         sizes = sizes_of(value)
         truths = Input(value, AffineMap.identity(len(sizes)), unsigned=True)
-        bytes_ = at.compute([truths], sizes, i8, lambda truth: truth.to(i8))
+        bytes_ = at.compute([truths], sizes, i8, partial(Scalar.to, type_=i8))
         byte = op.body.block.insert_arg(i8, argument.index)
         builder = ArithBuilder(Builder(InsertPoint.at_start(op.body.block)))
         argument.replace_all_uses_with(Scalar(byte, builder).to(i1).value)

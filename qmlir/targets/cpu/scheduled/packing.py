@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -506,7 +507,9 @@ def _multiplied_sums(at: Lowering, source: Input, axes: Sequence[int], start: SS
     """Emits `factor` times the sums of `source` over `axes`, which begin with `start`."""
     kept, element = shaped(start)
     sums = at.reduce(source, axes, start, lambda each, so_far: so_far + each.to(element))
-    return at.compute([Input(sums, AffineMap.identity(len(kept)))], kept, element, lambda total: total * factor)
+    return at.compute(
+        [Input(sums, AffineMap.identity(len(kept)))], kept, element, partial(Scalar.__mul__, other=factor)
+    )
 
 
 def row_correction(op: ContractionOp, at: Lowering, weights: PackedWeights) -> SSAValue | None:
