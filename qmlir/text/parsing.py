@@ -15,9 +15,11 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
     BytesAttr,
+    CallSiteLoc,
     ComplexType,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
     FileLineColLoc,
     FusedLoc,
     IndexType,
@@ -26,19 +28,20 @@ from xdsl.dialects.builtin import (
     IntegerType,
     LocationAttr,
     ModuleOp,
+    NameLoc,
     NoneAttr,
     RankedStructure,
+    ShapedType,
     StridedLayoutAttr,
     StringAttr,
     TensorType,
     UnknownLoc,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.ir.affine import AffineMap, AffineSet
 from xdsl.irdl import base
 from xdsl.parser import Parser, UnresolvedOperand
-from xdsl.utils.exceptions import DiagnosticException, ParseError, UnregisteredConstructException
-from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
+from xdsl.utils.exceptions import DiagnosticException, ParseError, UnregisteredConstructException, VerifyException
 
 from qmlir.ir.builtin_types import AnyDense
 from qmlir.ir.diagnostics import DiagnosticError, note, text_error, together
@@ -90,7 +93,6 @@ _LITERAL = re.compile(r'<(?:\s|//[^\n]*)*(?:(?P<blob>")|(?P<list>(?=[\[>]))?(?:[
 _HEXADECIMAL = re.compile(r"-?\s*0x")
 _OPERATION = re.compile(r"[a-z]\w*\.[\w.$]+", re.ASCII)
 _LOCATION_ALIAS = re.compile(r"^\s*(#[\w.$-]+)\s*=\s*(?=loc\b)", re.MULTILINE)
-_ARRAY_TYPE = re.compile(r"<\s*(\w+)\s*:")
 
 
 @cache
@@ -99,18 +101,8 @@ def _type_of_dense() -> Any:
     return base(RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType])
 
 
-_UNDEFINED = "values used but not defined"
-"""The beginning of xDSL's error about undefined values; it lists all of them, at the end of the text."""
-
 _BYTES_OF_ONE = 16
 """The maximum number of bytes of an element in a hexadecimal literal."""
-
-
-@dataclass
-class _Splat:
-    """The type of a dense splat literal while it is parsed."""
-
-    type: Any
 
 
 def _of_one(type: Any) -> Any:
@@ -119,7 +111,11 @@ def _of_one(type: Any) -> Any:
 
 
 class ModuleParser(Parser):
-    """Parses one module, with a location for each operation and the bytes of all weights."""
+    """Parses one module, with a location for each operation and the bytes of all weights.
+
+    Only public methods of xDSL's parser are called and overridden, but for one. The parser is one token ahead of what
+    it has consumed: that token starts at `pos` and ends at `lexer.pos`, where the next one is read from.
+    """
 
     def __init__(self, ctx: Context, source: str, lines: LineTable, weights: WeightsReader):
         super().__init__(ctx, source, lines.filename)
@@ -130,25 +126,49 @@ class ModuleParser(Parser):
         self._reading = 0
         self._growth = Growth()
         self._depth = 0
-        self._splat: _Splat | None = None
         self._locations: dict[str, LocationAttr | None] = {}
-        self._array_element: AnyFloat | None = None
         self._first_uses: dict[str, int] = {}
         self._resources: dict[str, str] | None = None
 
+    def peek(self) -> str:
+        """Returns the text of the next token, which is not consumed; empty at the end of the text."""
+        return self.lexer.input.content[self.pos : self.lexer.pos]
+
+    def move_to(self, position: int) -> None:
+        """Continues at a position of the text, before or after the current one."""
+        token = self.peek()
+        self.lexer.pos = position
+        self.parse_characters(token)
+
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
-        # Upstream MLIR reads a text without operations as an empty module.
-        while self._current_token.kind in (MLIRTokenKind.HASH_IDENT, MLIRTokenKind.EXCLAMATION_IDENT):
-            self._parse_alias_def()
-        if self._current_token.kind is MLIRTokenKind.EOF:
-            return ModuleOp([])
-        try:
-            return super().parse_module(allow_implicit_module)
-        except ParseError as error:
-            if not error.msg.strip().startswith(_UNDEFINED):
-                raise
+        operations: list[Operation] = []
+        while token := self.peek():
+            if token[0] in "#!" and token != "#-}":
+                self.parse_alias_definition()
+            elif token == "{-#":
+                self._parse_file_metadata()
+            elif (op := self.parse_optional_operation()) is not None:
+                operations.append(op)
+            else:
+                self.raise_error("Could not parse entire input!")
+        if self.forward_ssa_references:
             places = [(name, self._lines.place(self._first_uses[name])) for name in self.forward_ssa_references]
-            raise together([text_error(f"value %{name} is used but not defined", at) for name, at in places]) from error
+            raise together([text_error(f"value %{name} is used but not defined", at) for name, at in places])
+        if len(operations) == 1 and isinstance(operations[0], ModuleOp):
+            return operations[0]
+        if not allow_implicit_module:
+            self.raise_error("builtin.module operation expected", 0)
+        return ModuleOp(operations)
+
+    def parse_alias_definition(self) -> None:
+        """Parses `#name = attribute` or `!name = type`."""
+        start, name = self.pos, self.peek()
+        self.parse_characters(name)
+        if name in self.attribute_aliases:
+            self.raise_error(f"re-declaration of alias '{name}'")
+        self.parse_punctuation("=", " after attribute alias name")
+        attribute = self.attribute_aliases[name] = self.parse_attribute()
+        self._within(lambda: self._growth.define(attribute), start)
 
     def resolve_operand(self, operand: UnresolvedOperand, type: Any) -> SSAValue[Any]:
         name, start = operand.operand_name, operand.span.start
@@ -162,30 +182,68 @@ class ModuleParser(Parser):
         return super().resolve_operand(operand, type)
 
     def parse_optional_location(self) -> LocationAttr | None:
-        self._given_location = super().parse_optional_location()
+        self._given_location = None
+        if self.parse_optional_characters("loc") is not None:
+            with self.in_parens():
+                location = self._parse_location_in_parens()
+            self._given_location = location
         return self._given_location
 
-    def _parse_location(self) -> LocationAttr:
+    def _parse_location_in_parens(self) -> LocationAttr:
         # xDSL supports neither location aliases that are defined later (upstream MLIR prints them so), nor metadata of
-        # fused locations, nor ranges. Of a range, the start is kept.
-        name = self._current_token.text
-        if self._current_token.kind is MLIRTokenKind.HASH_IDENT and name not in self.attribute_aliases:
-            location = self._location_defined_later(name)
-            self._consume_token(MLIRTokenKind.HASH_IDENT)
-            return location
-        if self.parse_optional_keyword("fused") is not None:
-            metadata: Attribute = NoneAttr()
-            if self.parse_optional_punctuation("<") is not None:
-                metadata = self.parse_attribute()
-                self.parse_punctuation(">")
-            located = self.parse_comma_separated_list(self.Delimiter.SQUARE, self._parse_location)
-            return FusedLoc(tuple(located), metadata)
-        location = super()._parse_location()
-        if isinstance(location, FileLineColLoc) and self.parse_optional_keyword("to") is not None:
+        # fused locations, nor ranges.
+        if self.peek().startswith("#"):
+            return self._parse_location_alias()
+        if (name := self.parse_optional_str_literal()) is not None:
+            return self._parse_named_location(StringAttr(name))
+        match self.parse_optional_identifier():
+            case "unknown":
+                return UnknownLoc()
+            case "callsite":
+                with self.in_parens():
+                    callee = self._parse_location_in_parens()
+                    self.parse_keyword("at")
+                    caller = self._parse_location_in_parens()
+                return CallSiteLoc(callee, caller)
+            case "fused":
+                metadata: Attribute = NoneAttr()
+                if self.parse_optional_punctuation("<") is not None:
+                    metadata = self.parse_attribute()
+                    self.parse_punctuation(">")
+                located = self.parse_comma_separated_list(self.Delimiter.SQUARE, self._parse_location_in_parens)
+                return FusedLoc(tuple(located), metadata)
+            case None:
+                self.raise_error("Unexpected location syntax.")
+            case _:
+                self.raise_error("Unsupported location type.")
+
+    def _parse_named_location(self, name: StringAttr) -> LocationAttr:
+        """Parses what follows the string of a `FileLineColLoc` or a `NameLoc`; of a range, the start is kept."""
+        if self.parse_optional_punctuation(":") is None:
+            inner: LocationAttr | NoneAttr = NoneAttr()
+            if self.peek() == "(":
+                with self.in_parens():
+                    inner = self._parse_location_in_parens()
+            return NameLoc(name, inner)
+        line = self.parse_integer(allow_boolean=False, allow_negative=False)
+        self.parse_punctuation(":")
+        column = self.parse_integer(allow_boolean=False, allow_negative=False)
+        if self.parse_optional_keyword("to") is not None:
             self.parse_optional_integer(allow_boolean=False, allow_negative=False)
             self.parse_punctuation(":")
             self.parse_integer(allow_boolean=False, allow_negative=False)
-        return location
+        return FileLineColLoc(name, IntAttr(line), IntAttr(column))
+
+    def _parse_location_alias(self) -> LocationAttr:
+        name = self.peek()
+        if name not in self.attribute_aliases:
+            location = self._location_defined_later(name)
+            self.parse_characters(name)
+            return location
+        attribute = self.parse_attribute()
+        if not isinstance(attribute, LocationAttr):
+            self.raise_error("Expected location alias.")
+        return attribute
 
     def _location_defined_later(self, name: str) -> LocationAttr:
         """Returns the location of an alias whose definition starts a line anywhere in the text."""
@@ -196,9 +254,9 @@ class ModuleParser(Parser):
             self.raise_error(f"undefined symbol alias '{name}'")
         if name not in self._locations:
             self._locations[name] = None
-            self._resume_from(self._definitions[name])
+            self.move_to(self._definitions[name])
             self._locations[name] = self.parse_optional_location()
-            self._resume_from(start)
+            self.move_to(start)
         if (location := self._locations[name]) is None:
             self.raise_error(f"the location '{name}' contains itself")
         return location
@@ -206,24 +264,20 @@ class ModuleParser(Parser):
     def parse_comma_separated_list(
         self, delimiter: Parser.Delimiter, parse: Callable[[], Any], context_msg: str = ""
     ) -> list[Any]:
-        # Several result types of `linalg.generic` are in parentheses, as in upstream MLIR; xDSL prints them
-        # so, but would
-        # parse a function type.
+        # Several result types of `linalg.generic` are in parentheses, as in upstream MLIR; xDSL prints them so, but
+        # would parse a function type.
         start = self.pos
-        if delimiter is self.Delimiter.NONE and parse == self.parse_attribute and self._is_next("("):
+        if delimiter is self.Delimiter.NONE and parse == self.parse_attribute and self.peek() == "(":
             types = super().parse_comma_separated_list(self.Delimiter.PAREN, parse)
-            if not self._is_next("->"):
+            if self.peek() != "->":
                 return types
-            self._resume_from(start)
+            self.move_to(start)
         return super().parse_comma_separated_list(delimiter, parse, context_msg)
 
-    def _is_next(self, text: str) -> bool:
-        return self._current_token.text == text
-
-    def parse_optional_argument(self, expect_type: bool = True) -> Any:
-        argument: Any = super().parse_optional_argument(expect_type)
+    def parse_argument(self, *, expect_type: bool = True) -> Any:
+        argument: Any = super().parse_argument(expect_type=expect_type)
         # The argument locations of `linalg.reduce` are printed, as in upstream MLIR; xDSL does not parse them.
-        if argument is not None and expect_type and self._parser_state.dialect_stack[-1:] == ["linalg"]:
+        if expect_type:
             argument.location = self.parse_optional_location()
         return argument
 
@@ -238,6 +292,8 @@ class ModuleParser(Parser):
             op.location = FileLineColLoc(self._filename, IntAttr(place.line), IntAttr(place.column))
         return op
 
+    # The only private method that is overridden: xDSL looks up the name in the context, which belongs to the caller and
+    # has no aliases of names. Proposed upstream: `Context.load_op(op, name=...)` to register `op` under a second name.
     def _get_op_by_name(self, name: str) -> type[Operation]:
         return super()._get_op_by_name(OPERATIONS.get(name, name))
 
@@ -246,15 +302,16 @@ class ModuleParser(Parser):
         found = _OPERATION.search(self.lexer.input.content, self._reading)
         return (found.start(), f"'{found[0]}'") if found else (self.pos, "the text")
 
-    def _parse_block(self) -> Block:
-        # xDSL searches a block that was branched to before its definition among undefined blocks, even when
-        # it is defined a
-        # second time.
-        name = self._current_token.text[1:]
-        found = self.blocks.get(name)
-        if found is not None and found[1] is None and name not in self.forward_block_references:
-            self.raise_error(f"redefinition of block '^{name}'")
-        return super()._parse_block()
+    def parse_optional_operation(self) -> Operation | None:
+        op = super().parse_optional_operation()
+        # The operations of a block end at the label of the next. xDSL searches a block that was branched to before its
+        # definition among undefined blocks, even when it is defined a second time.
+        if op is None and (token := self.peek()).startswith("^"):
+            name = token[1:]
+            found = self.blocks.get(name)
+            if found is not None and found[1] is None and name not in self.forward_block_references:
+                self.raise_error(f"redefinition of block '{token}'")
+        return op
 
     def _within(self, check: Callable[[], object], start: int) -> None:
         """Reports a `ValueError` raised by `check` as a parse error at `start`."""
@@ -263,31 +320,28 @@ class ModuleParser(Parser):
         except ValueError as error:
             self.raise_error(str(error), start)
 
-    def _parse_alias_def(self) -> None:
-        start, name = self.pos, self._current_token.text
-        super()._parse_alias_def()
-        self._within(lambda: self._growth.define(self.attribute_aliases[name]), start)
-
-    def _parse_extended_type_or_attribute(self, attr_or_dialect_name: str, is_type: Any) -> Any:
-        start = self.pos
-        found: Any = super()._parse_extended_type_or_attribute(attr_or_dialect_name, is_type)
-        self._within(lambda: self._growth.use(found, self._depth), start)
-        return found
-
-    def _parse_dialect_resource_handle(self, dialect_name: str, interface: OpAsmDialectInterface) -> str:
-        # xDSL keeps the resources of all texts in one table, and renames known keys, but not in the metadata
-        # that follows,
-        # so the bytes would be lost. Here a handle is resolved by the metadata of its own text.
+    def _parse_dense_resource(self) -> DenseResourceAttr:
+        # xDSL keeps the resources of all texts in one table, and renames known keys, but not in the metadata that
+        # follows, so the bytes would be lost. Here a handle is resolved by the metadata of its own text.
+        interface = self.ctx.get_dialect("builtin").get_interface(OpAsmDialectInterface)
+        assert interface is not None
+        self.parse_keyword("dense_resource")
+        self.parse_characters("<", " in dense_resource attribute")
         key = self.parse_identifier(context_msg=" for resource handle")
+        self.parse_characters(">", " in dense_resource attribute")
         if self._resources is None:
             self._resources, start = {}, self.pos
             if (position := metadata_position(self.lexer.input.content)) is not None:
-                self._resume_from(position)
-                self._parse_file_metadata_dictionary()
-                self._resume_from(start)
-        return resource_key(interface, key, self._resources.get(key, ""))
+                self.move_to(position)
+                self._parse_file_metadata()
+                self.move_to(start)
+        self.parse_characters(":", " in dense_resource attribute")
+        type = self.parse_type()
+        if not isinstance(type, ShapedType):
+            self.raise_error(f"dense resource should have a shaped type, got: {type}")
+        return DenseResourceAttr.from_params(resource_key(interface, key, self._resources.get(key, "")), type)
 
-    def _parse_file_metadata_dictionary(self) -> None:
+    def _parse_file_metadata(self) -> None:
         start = self.pos
         if self._resources is None:
             self._resources = {}
@@ -333,10 +387,16 @@ class ModuleParser(Parser):
         self._depth += 1
         self._within(lambda: check_depth(self._depth), start)
         found = super().parse_optional_type()
-        self._depth -= 1
         if found is not None:
             self._within(lambda: check_attribute(found), start)
+            self._use_alias("!", found, start)
+        self._depth -= 1
         return found
+
+    def _use_alias(self, mark: str, found: Attribute, start: int) -> None:
+        """Registers the use of an alias if the text of `found` starts with `mark`."""
+        if self.lexer.input.content.startswith(mark, start):
+            self._within(lambda: self._growth.use(found, self._depth), start)
 
     def parse_affine_map(self) -> AffineMap:
         start = self.pos
@@ -357,24 +417,28 @@ class ModuleParser(Parser):
         return found
 
     def parse_optional_str_literal(self) -> str | None:
-        # xDSL treats a literal with escaped bytes as bytes rather than a string, but text in any language is
-        # a string. Only
-        # the current token, which is not public, tells the two apart before it is consumed.
-        token = self._current_token
-        if token.kind is not MLIRTokenKind.BYTES_LIT:
-            return super().parse_optional_str_literal()
-        try:
-            text = StringLiteral.from_span(token.span).bytes_contents.decode("utf-8")
-        except UnicodeDecodeError:
-            return None
-        self.parse_bytes_literal()
+        # xDSL treats a literal with escaped bytes as bytes rather than a string, but text in any language is a string.
+        start, text = self.pos, super().parse_optional_str_literal()
+        if text is None and (content := self.parse_optional_bytes_literal()) is not None:
+            try:
+                return content.decode("utf-8")
+            except UnicodeDecodeError:
+                self.move_to(start)
         return text
 
     def parse_optional_attribute(self) -> Attribute | None:
         start = self.pos
         self._depth += 1
         self._within(lambda: check_depth(self._depth), start)
-        attribute = super().parse_optional_attribute()
+        match self.peek():
+            case "array":
+                attribute = self._parse_dense_array()
+            case "dense_resource":
+                attribute = self._parse_dense_resource()
+            case _:
+                attribute = super().parse_optional_attribute()
+        if attribute is not None:
+            self._use_alias("#", attribute, start)
         self._depth -= 1
         match attribute:
             case ExternalWeightsAttr() if not attribute.is_elided:
@@ -385,11 +449,6 @@ class ModuleParser(Parser):
             case IntegerAttr() | StridedLayoutAttr():
                 self._within(lambda: check_attribute(attribute), start)
                 return attribute
-            case BytesAttr():
-                try:
-                    return StringAttr(attribute.data.decode("utf-8"))
-                except UnicodeDecodeError:
-                    return attribute
             case _:
                 return attribute
 
@@ -401,22 +460,26 @@ class ModuleParser(Parser):
             return self._parse_blob(type)
         if "0x" in literal[0]:
             return self._parse_bit_patterns(type)
-        start, outer = self.pos, self._splat
-        self._splat = None if literal["list"] is not None else _Splat(type)
+        start, is_splat = self.pos, literal["list"] is None
+        shaped: Any = type
+        end = None
+        if type is None:
+            # The type is parsed first: xDSL rebuilds its constraint for each literal, which dominates the parse time.
+            self.move_to(literal.end() + 1)
+            if self.parse_optional_punctuation(":") is not None:
+                shaped, end = self._parse_type_of_elements(), self.pos
+            self.move_to(start)
         try:
             # For `<1> : type` xDSL parses one element: otherwise it would build a list with one entry per element.
             attribute: AnyDense = super().parse_dense_int_or_fp_elements_attr(
-                type if self._splat is None or type is None else _of_one(type)
+                _of_one(shaped) if is_splat and shaped is not None else shaped
             )
-            element = attribute.get_element_type()
-            data = fit_width(attribute.data.data, element)
-            if self._splat is None:
-                return DenseIntOrFPElementsAttr(attribute.type, BytesAttr(data))
-            return DenseIntOrFPElementsAttr(self._splat.type, self._repeated(data, self._splat.type, start))
+            data = fit_width(attribute.data.data, attribute.get_element_type())
         except struct.error:  # raised for `index`, which has no range in xDSL
             self.raise_error("integer constant out of range for type", start)
-        finally:
-            self._splat = outer
+        if end is not None:
+            self.move_to(end)
+        return DenseIntOrFPElementsAttr(shaped, self._repeated(data, shaped, start) if is_splat else BytesAttr(data))
 
     def _repeated(self, data: bytes, type: Any, start: int) -> BytesAttr:
         """Returns the bytes of all elements of a splat."""
@@ -431,16 +494,7 @@ class ModuleParser(Parser):
             type = self._parse_type_of_elements()
         return type
 
-    def _parse_dense_literal_type(self) -> Any:
-        splat = self._splat
-        type = self._parse_type_of_elements()
-        if splat is None:
-            return type
-        splat.type = type
-        return _of_one(type)
-
     def _parse_type_of_elements(self) -> Any:
-        # xDSL rebuilds the constraint for each literal, which dominates the parse time.
         type: Any = self.expect(self.parse_optional_type, "Dense attribute must be typed!")
         if not _type_of_dense().verifies(type):
             self.raise_error("Expected memref, vector or tensor type of integer, index, float, or complex type")
@@ -501,23 +555,34 @@ class ModuleParser(Parser):
             self.raise_error("expected lists of equal length")
         return [number for numbers, _ in rows for number in numbers], (len(rows), *inner.pop())
 
-    def _parse_builtin_densearray_attr(self) -> DenseArrayBase[Any] | None:
-        # xDSL has no public method for `array<…>`, and reads no bit patterns there: `parse_float` needs the type.
-        found = _ARRAY_TYPE.match(self.lexer.input.content, self.pos)
-        self._array_element = self._builtin_float_types.get(found[1]) if found else None
-        try:
-            return super()._parse_builtin_densearray_attr()
-        finally:
-            self._array_element = None
+    def _parse_dense_array(self) -> DenseArrayBase[Any]:
+        # xDSL reads no bit patterns of floats here.
+        self.parse_keyword("array")
+        self.parse_characters("<", " in dense array")
+        start = self.pos
+        found = self.parse_attribute()
+        if not isinstance(found, IntegerType | AnyFloat):
+            self.raise_error("dense array element type must be an integer or floating point type", start)
+        element: Any = found
+        numbers: list[Any] = []
+        if self.parse_optional_punctuation(">") is None:
+            self.parse_characters(":", " in dense array")
+            numbers = self.parse_comma_separated_list(self.Delimiter.NONE, lambda: self._parse_number_of_array(element))
+            self.parse_characters(">", " in dense array")
+        array: DenseArrayBase[Any] = DenseArrayBase.from_list(element, numbers)
+        return array
 
-    def parse_optional_float(self, *, allow_negative: bool = True) -> float | None:
-        start, element = self.pos, self._array_element
-        if element is None or not self.lexer.input.content.startswith("0x", start):
-            return super().parse_optional_float(allow_negative=allow_negative)
-        bits = self.parse_integer(allow_boolean=False, allow_negative=False)
+    def _parse_number_of_array(self, element: IntegerType | AnyFloat) -> int | float:
+        start = self.pos
         try:
-            return next(element.iter_unpack(float_of_bits(bits, element)))
-        except ValueError as error:
+            if isinstance(element, IntegerType):
+                value = self.parse_integer()
+                element.verify_value(value)
+                return value
+            if not self.peek().startswith("0x"):
+                return self.parse_float()
+            return next(element.iter_unpack(float_of_bits(self.parse_integer(), element)))
+        except (VerifyException, ValueError) as error:
             self.raise_error(str(error), start)
 
 

@@ -174,8 +174,9 @@ def parse_parameter_literal(parser: AttrParser) -> Parameters:
     found = _LITERAL.match(content, start)
     text = found[0].rstrip() if found else ""
     if (parameters := _read_at_once(text)) is not None:
-        # xDSL has no public way to resume after text that was read without its lexer.
-        parser._resume_from(start + len(text))  # pyright: ignore[reportPrivateUsage]
+        # The parser goes on where its lexer is after it has consumed the brace at the start.
+        parser.lexer.pos = start + len(text)
+        parser.parse_punctuation("{")
         return parameters
     nested = _parse_list(parser, 1)
     try:

@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from xdsl.context import Context
@@ -14,7 +15,7 @@ from xdsl.dialects.builtin import FunctionType
 from xdsl.ir import Block, BlockArgument, OpResult, SSAValue
 
 from qmlir.environment import default_environment
-from qmlir.extensions.lsp.index import IndexingParser, Named, NameIndex
+from qmlir.extensions.lsp.index import IndexingParser, Named, NameIndex, Place
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.ir.provenance import describe
 from qmlir.ir.verification import verify
@@ -22,8 +23,6 @@ from qmlir.text.diagnostics import LineTable
 from qmlir.text.parsing import parse_module, split_source
 
 _WORD = re.compile(r'[%^!#@]?(?:"[^"\n]*"|[\w$.-]+)')
-
-Place = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -67,21 +66,17 @@ class Document:
             said: list[Diagnostic] = []
             part = _Part(self._lines.position(chunk.line_offset + 1, 1))
             self._parts.append(part)
-
-            def parser(*arguments: object, part: _Part = part) -> IndexingParser:
-                made = IndexingParser(*arguments)  # pyright: ignore[reportArgumentType]
-                made.index = part.index
-                return made
-
             with diagnostic_handler(said.append):
                 try:
-                    offset = chunk.line_offset
-                    verify(
-                        parse_module(
-                            self.context, chunk.text, str(self.path),
-                            line_offset=offset, directory=self.path.parent, parser=parser,
-                        )
-                    )  # fmt: skip
+                    module = parse_module(
+                        self.context,
+                        chunk.text,
+                        str(self.path),
+                        line_offset=chunk.line_offset,
+                        directory=self.path.parent,
+                        parser=partial(IndexingParser, part.index),
+                    )
+                    verify(module)
                 except DiagnosticError as error:
                     said.extend(error.diagnostics)
             self.diagnostics += (self._placed(each, part) for each in said)

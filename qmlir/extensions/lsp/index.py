@@ -3,15 +3,20 @@
 It is filled during parsing, so that a text with an error is indexed up to it.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.parser import UnresolvedOperand
-from xdsl.utils.lexer import Span
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.parser import Parser, UnresolvedOperand
 
 from qmlir.text.parsing import ModuleParser
+
+_LABEL_OF_FIRST_BLOCK = re.compile(r"\{(?:\s|//[^\n]*)*(\^[\w$.-]+)", re.ASCII)
+
+Place = tuple[int, int]
+"""The start and end of a name in the text."""
 
 Named = SSAValue | Block
 """The value or block that a name with `%` or `^` denotes."""
@@ -24,19 +29,19 @@ class NameIndex:
     names: list[tuple[int, int, Sequence[Named]]] = field(default_factory=list[tuple[int, int, Sequence[Named]]])
     """Each definition and use of a name; several values are the results of one operation."""
 
-    definitions: dict[Named, tuple[int, int]] = field(default_factory=dict[Named, tuple[int, int]])
+    definitions: dict[Named, Place] = field(default_factory=dict[Named, Place])
     aliases: dict[str, tuple[int, Attribute]] = field(default_factory=dict[str, tuple[int, Attribute]])
     operations: dict[Operation, int] = field(default_factory=dict[Operation, int])
     _defined_later: dict[Named, Named] = field(default_factory=dict[Named, Named])
 
-    def define(self, span: Span, named: Sequence[Named]) -> None:
+    def define(self, place: Place, named: Sequence[Named]) -> None:
         """Records the definition of a name."""
-        self.use(span, named)
-        self.definitions.update(dict.fromkeys(named, (span.start, span.end)))
+        self.use(place, named)
+        self.definitions.update(dict.fromkeys(named, place))
 
-    def use(self, span: Span, named: Sequence[Named]) -> None:
+    def use(self, place: Place, named: Sequence[Named]) -> None:
         """Records one use of a name."""
-        self.names.append((span.start, span.end, named))
+        self.names.append((*place, named))
 
     def replace(self, forward: Named, value: Named) -> None:
         """Resolves a use before its definition to `value`."""
@@ -58,42 +63,99 @@ class NameIndex:
 
 
 class IndexingParser(ModuleParser):
-    """A `ModuleParser` that records positions in `index`."""
+    """A `ModuleParser` that records positions in `index`.
 
-    index: NameIndex
+    xDSL's parser has no method that is called for each definition. The values and blocks that are defined are in its
+    public tables `ssa_values` and `blocks`; here the names are found in the text where they are defined: the list of
+    results at the start of an operation, the list of a block's arguments, the arguments of a region, and labels.
+    """
+
+    def __init__(self, index: NameIndex, *arguments: Any):
+        super().__init__(*arguments)
+        self.index = index
+        self._results: list[Place] = []
+        self._arguments: Sequence[Parser.Argument] = ()
+        self._label: Place | None = None
+        self._forward: dict[str, Mapping[int, SSAValue]] = {}
+
+    def _name(self, place: Place) -> str:
+        """Returns the name at a place, without its mark."""
+        return self.lexer.input.content[place[0] + 1 : place[1]]
+
+    def _define(self, place: Place) -> None:
+        """Records that the values of the name at a place are defined there."""
+        name = self._name(place)
+        values = self.ssa_values[name]
+        for number, forward in self._forward.pop(name, {}).items():
+            self.index.replace(forward, values[number])
+        if values:
+            self.index.define(place, values)
 
     def parse_operation(self) -> Operation:
-        start = self.pos
+        start, outer = self.pos, self._results
+        self._results = []
         op = super().parse_operation()
         self.index.operations[op] = start
+        for place in self._results:
+            self._define(place)
+        self._results = outer
+        return op
+
+    def parse_comma_separated_list(
+        self, delimiter: Parser.Delimiter, parse: Callable[[], Any], context_msg: str = ""
+    ) -> list[Any]:
+        are_results = self.pos == self._reading
+        if not are_results and delimiter is not self.Delimiter.PAREN:
+            return super().parse_comma_separated_list(delimiter, parse, context_msg)
+
+        def parse_element() -> Any:
+            place, name = (self.pos, self.lexer.pos), self.peek()[1:]
+            known = self.ssa_values.get(name)
+            element = parse()
+            if are_results:
+                self._results.append(place)
+            elif self.ssa_values.get(name) is not known:  # an argument of a block
+                self._define(place)
+            return element
+
+        return super().parse_comma_separated_list(delimiter, parse_element, context_msg)
+
+    def parse_optional_region(self, arguments: Sequence[Parser.Argument] | None = None) -> Region | None:
+        self._arguments = arguments or ()
+        label = _LABEL_OF_FIRST_BLOCK.match(self.lexer.input.content, self.pos)
+        self._label = label.span(1) if label else None
+        region = super().parse_optional_region(arguments)
+        self._arguments = ()
+        return region
+
+    def parse_optional_operation(self) -> Operation | None:
+        # The first call in a block: its arguments and its label are defined.
+        for argument in self._arguments:
+            self._define((argument.name.start, argument.name.end))
+        if self._label is not None:
+            self.index.define(self._label, self.blocks[self._name(self._label)][:1])
+        self._arguments, self._label = (), None
+        op = super().parse_optional_operation()
+        if op is None and self.peek().startswith("^"):
+            self._label = self.pos, self.lexer.pos
         return op
 
     def resolve_operand(self, operand: UnresolvedOperand, type: Any) -> SSAValue[Any]:
         value = super().resolve_operand(operand, type)
-        self.index.use(operand.span, (value,))
+        name = operand.operand_name
+        if name in self.forward_ssa_references:
+            self._forward[name] = self.forward_ssa_references[name]
+        self.index.use((operand.span.start, operand.span.end), (value,))
         return value
 
-    def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
-        for place, forward in self.forward_ssa_references.get(name, {}).items():
-            if place < len(values):
-                self.index.replace(forward, values[place])
-        super()._register_ssa_definition(name, values, span)
-        self.index.define(span, tuple(values))
-
-    def _parse_alias_def(self) -> None:
-        start, name = self.pos, self._current_token.text
-        super()._parse_alias_def()
+    def parse_alias_definition(self) -> None:
+        start, name = self.pos, self.peek()
+        super().parse_alias_definition()
         self.index.aliases[name] = start, self.attribute_aliases[name]
 
-    def _parse_block(self) -> Block:
-        span = self._current_token.span
-        block = super()._parse_block()
-        self.index.define(span, (block,))
-        return block
-
     def parse_optional_successor(self) -> Block | None:
-        span = self._current_token.span
+        place = self.pos, self.lexer.pos
         block = super().parse_optional_successor()
         if block is not None:
-            self.index.use(span, (block,))
+            self.index.use(place, (block,))
         return block
