@@ -114,6 +114,53 @@ def test_locations_read_back(path: Path, generic: bool) -> None:
             assert other == mine or (not generic and other == UnknownLoc())
 
 
+def _in_attribute(text: str) -> str:
+    return f'"test.op"() {{a = {text}}} : () -> ()'
+
+
+@pytest.mark.parametrize(
+    ("marked", "message"),
+    [
+        (_in_attribute("dense<[1, 2 |: tensor<2xi32>"), "']' expected"),
+        (_in_attribute("dense<[1, 2]> |tensor<2xi32>"), "Expected ':' in dense attribute"),
+        (_in_attribute("dense<[1, 2]> : i32|"), "Expected memref, vector or tensor type"),
+        (_in_attribute("dense<[1, |x]> : tensor<2xi32>"), "Expected either a float, integer, or complex literal"),
+        (_in_attribute("dense<[1, |true]> : tensor<2xi32>"), "Boolean values are only allowed for i1 types"),
+        (_in_attribute("array<|index: 1>"), "dense array element type must be an integer or floating point type"),
+        (_in_attribute("array<i8 |1>"), "':' expected in dense array"),
+        (_in_attribute("array<i8: 1, |300>"), "300"),
+        (_in_attribute("array<f32: |1>"), "Expected float literal"),
+        (_in_attribute("array<f16: 0x7C00, |0x10000>"), ""),
+        (_in_attribute("dense_resource<|1> : tensor<1xi8>"), "identifier expected for resource handle"),
+        ("module {} loc(|1)", "Unexpected location syntax."),
+        ('module {} loc(fused["a", callsite("b" |"c")])', "Expected 'at'"),
+        ("#a = 1 : i8\nmodule {} loc(#a|)", "Expected location alias."),
+        ("!t = i8\n!t |= i16\nmodule {}", "re-declaration of alias '!t'"),
+        ("module {}\n|^a:", "Could not parse entire input!"),
+        (
+            'func.func @f() {\n  "cf.br"()[^a] : () -> ()\n^a:\n  func.return\n|^a:\n  func.return\n}',
+            "redefinition of block '^a'",
+        ),
+    ],
+)
+def test_an_error_has_its_line_and_column(marked: str, message: str) -> None:
+    before, _, after = marked.partition("|")
+    with pytest.raises(DiagnosticError) as caught:
+        parse_module(ENVIRONMENT.new_context(allow_unregistered=True), before + after, "input.mlir")
+    found = caught.value.diagnostic
+    assert message in found.message
+    assert found.location is not None
+    assert (found.location.line, found.location.column) == (
+        before.count("\n") + 1,
+        len(before) - (before.rfind("\n") + 1) + 1,
+    )
+
+
+@pytest.mark.parametrize("text", ["", "!t = i8", "#a = loc(unknown)", "{-# dialect_resources: {builtin: {}} #-}"])
+def test_a_text_without_operations_is_an_empty_module(text: str) -> None:
+    assert not parse_module(ENVIRONMENT.new_context(), text).ops
+
+
 @pytest.mark.parametrize("rest", ["}\n", '\\q" }', '\\" }', '\\"'])
 def test_a_bad_string_is_found_at_once(rest: str) -> None:
     assert _parse('func.func @f() attributes {a = "' + "a\\\\b" * 1000 + rest) is None

@@ -3,6 +3,7 @@
 A text marks where the cursor is with `|`.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,66 @@ def test_blocks_and_names_that_are_used_before_they_are_defined(mark: str, line:
     hover = document.hover(position)
     assert hover is not None
     assert told in hover[0]
+
+
+LABELS = """\
+"func.func"() <{function_type = (f32) -> f32, sym_name = "f"}> ({
+// The entry block
+^entry(%x: f32):
+  "cf.br"(%x)[^next] : (f32) -> ()
+^next(%y : f32, %z: !quant.uniform<i8:f32, 0.5>):
+  func.return %y : f32
+}) : () -> ()
+"""
+
+
+@pytest.mark.parametrize(
+    ("mark", "line", "name", "told"),
+    [
+        ("^ent|ry(", 3, "^entry", "^entry(f32)"),
+        ('"(%|x)[', 3, "%x", "%x : f32"),
+        ("[^|next]", 5, "^next", "^next(f32, !quant.uniform"),
+        ("return %|y", 5, "%y", "%y : f32"),
+        (", %|z: ", 5, "%z", "%z : !quant.uniform"),
+    ],
+)
+def test_labels_and_their_arguments(mark: str, line: int, name: str, told: str) -> None:
+    document, position = _at(mark, LABELS)
+    assert _shown(document, document.definition(position)) == (line, name)
+    assert told in (document.hover(position) or ("",))[0]
+
+
+SAMPLES = sorted((Path(__file__).resolve().parents[3] / "filecheck" / "dialects").rglob("ops*.mlir"))
+NAME = re.compile(r'//[^\n]*|"[^"]*"|(?P<name>[%^][\w$.-]+)')
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_name_of_a_sample_has_its_definition(path: Path) -> None:
+    document = _read(path.read_text())
+    assert document.diagnostics == []
+    names = [found for found in NAME.finditer(document.source) if found["name"]]
+    for found in names:
+        place = document.definition(found.start())
+        assert place is not None, (_shown(document, found.span()), "has no definition")
+        assert document.source[slice(*place)] == found[0]
+    assert names
+
+
+def test_several_results_in_parentheses() -> None:
+    maps = ", ".join(["affine_map<(d0) -> (d0)>"] * 3)
+    text = f"""\
+func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {{
+  %0:2 = linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel"]}}
+      ins(%x : tensor<2xf32>) outs(%x, %x : tensor<2xf32>, tensor<2xf32>) {{
+  ^bb0(%in: f32, %a: f32, %b: f32):
+    linalg.yield %in, %a : f32, f32
+  }} -> (tensor<2xf32>, tensor<2xf32>)
+  func.return %0#1 : tensor<2xf32>
+}}
+"""
+    document, position = _at("yield %in, %|a", text)
+    assert document.diagnostics == []
+    assert _shown(document, document.definition(position)) == (4, "%a")
 
 
 def test_each_function_has_names_of_its_own() -> None:
