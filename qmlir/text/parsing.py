@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVarTuple
 
 from xdsl.context import Context
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
@@ -42,6 +42,7 @@ from xdsl.ir.affine import AffineMap, AffineSet
 from xdsl.irdl import base
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.utils.exceptions import DiagnosticException, ParseError, UnregisteredConstructException, VerifyException
+from xdsl.utils.hints import isa
 
 from qmlir.ir.builtin_types import AnyDense
 from qmlir.ir.diagnostics import DiagnosticError, note, text_error, together
@@ -93,6 +94,8 @@ _LITERAL = re.compile(r'<(?:\s|//[^\n]*)*(?:(?P<blob>")|(?P<list>(?=[\[>]))?(?:[
 _HEXADECIMAL = re.compile(r"-?\s*0x")
 _OPERATION = re.compile(r"[a-z]\w*\.[\w.$]+", re.ASCII)
 _LOCATION_ALIAS = re.compile(r"^\s*(#[\w.$-]+)\s*=\s*(?=loc\b)", re.MULTILINE)
+
+_Arguments = TypeVarTuple("_Arguments")
 
 
 @cache
@@ -168,7 +171,7 @@ class ModuleParser(Parser):
             self.raise_error(f"re-declaration of alias '{name}'")
         self.parse_punctuation("=", " after attribute alias name")
         attribute = self.attribute_aliases[name] = self.parse_attribute()
-        self._within(lambda: self._growth.define(attribute), start)
+        self._within(start, self._growth.define, attribute)
 
     def resolve_operand(self, operand: UnresolvedOperand, type: Any) -> SSAValue[Any]:
         name, start = operand.operand_name, operand.span.start
@@ -313,10 +316,10 @@ class ModuleParser(Parser):
                 self.raise_error(f"redefinition of block '{token}'")
         return op
 
-    def _within(self, check: Callable[[], object], start: int) -> None:
-        """Reports a `ValueError` raised by `check` as a parse error at `start`."""
+    def _within(self, start: int, check: Callable[[*_Arguments], object], *arguments: *_Arguments) -> None:
+        """Calls `check`, and reports a `ValueError` that it raises as a parse error at `start`."""
         try:
-            check()
+            check(*arguments)
         except ValueError as error:
             self.raise_error(str(error), start)
 
@@ -385,35 +388,31 @@ class ModuleParser(Parser):
     def parse_optional_type(self) -> TypeAttribute | None:
         start = self.pos
         self._depth += 1
-        self._within(lambda: check_depth(self._depth), start)
+        self._within(start, check_depth, self._depth)
         found = super().parse_optional_type()
         if found is not None:
-            self._within(lambda: check_attribute(found), start)
-            self._use_alias("!", found, start)
+            self._within(start, check_attribute, found)
+            if self.lexer.input.content.startswith("!", start):
+                self._within(start, self._growth.use, found, self._depth)
         self._depth -= 1
         return found
-
-    def _use_alias(self, mark: str, found: Attribute, start: int) -> None:
-        """Registers the use of an alias if the text of `found` starts with `mark`."""
-        if self.lexer.input.content.startswith(mark, start):
-            self._within(lambda: self._growth.use(found, self._depth), start)
 
     def parse_affine_map(self) -> AffineMap:
         start = self.pos
         found = super().parse_affine_map()
-        self._within(lambda: check_affine(found.results), start)
+        self._within(start, check_affine, found.results)
         return found
 
     def parse_affine_map_of_ssa_ids(self) -> tuple[AffineMap, Sequence[SSAValue[IndexType]]]:
         start = self.pos
         found, operands = super().parse_affine_map_of_ssa_ids()
-        self._within(lambda: check_affine(found.results), start)
+        self._within(start, check_affine, found.results)
         return found, operands
 
     def parse_affine_set(self) -> AffineSet:
         start = self.pos
         found = super().parse_affine_set()
-        self._within(lambda: check_affine(side for each in found.constraints for side in (each.lhs, each.rhs)), start)
+        self._within(start, check_affine, [side for each in found.constraints for side in (each.lhs, each.rhs)])
         return found
 
     def parse_optional_str_literal(self) -> str | None:
@@ -429,7 +428,7 @@ class ModuleParser(Parser):
     def parse_optional_attribute(self) -> Attribute | None:
         start = self.pos
         self._depth += 1
-        self._within(lambda: check_depth(self._depth), start)
+        self._within(start, check_depth, self._depth)
         match self.peek():
             case "array":
                 attribute = self._parse_dense_array()
@@ -437,8 +436,8 @@ class ModuleParser(Parser):
                 attribute = self._parse_dense_resource()
             case _:
                 attribute = super().parse_optional_attribute()
-        if attribute is not None:
-            self._use_alias("#", attribute, start)
+        if attribute is not None and self.lexer.input.content.startswith("#", start):
+            self._within(start, self._growth.use, attribute, self._depth)
         self._depth -= 1
         match attribute:
             case ExternalWeightsAttr() if not attribute.is_elided:
@@ -447,7 +446,7 @@ class ModuleParser(Parser):
                 except WeightsError as error:
                     self.raise_error(str(error), start)
             case IntegerAttr() | StridedLayoutAttr():
-                self._within(lambda: check_attribute(attribute), start)
+                self._within(start, check_attribute, attribute)
                 return attribute
             case _:
                 return attribute
@@ -461,30 +460,39 @@ class ModuleParser(Parser):
         if "0x" in literal[0]:
             return self._parse_bit_patterns(type)
         start, is_splat = self.pos, literal["list"] is None
-        shaped: Any = type
         end = None
         if type is None:
-            # The type is parsed first: xDSL rebuilds its constraint for each literal, which dominates the parse time.
-            self.move_to(literal.end() + 1)
-            if self.parse_optional_punctuation(":") is not None:
-                shaped, end = self._parse_type_of_elements(), self.pos
-            self.move_to(start)
+            type, end = self._parse_type_after(literal.end() + 1)
+            if end is None:  # xDSL finds the fault of the literal, or the missing colon
+                return super().parse_dense_int_or_fp_elements_attr(None)
         try:
             # For `<1> : type` xDSL parses one element: otherwise it would build a list with one entry per element.
-            attribute: AnyDense = super().parse_dense_int_or_fp_elements_attr(
-                _of_one(shaped) if is_splat and shaped is not None else shaped
-            )
+            attribute: AnyDense = super().parse_dense_int_or_fp_elements_attr(_of_one(type) if is_splat else type)
             data = fit_width(attribute.data.data, attribute.get_element_type())
         except struct.error:  # raised for `index`, which has no range in xDSL
             self.raise_error("integer constant out of range for type", start)
         if end is not None:
             self.move_to(end)
-        return DenseIntOrFPElementsAttr(shaped, self._repeated(data, shaped, start) if is_splat else BytesAttr(data))
+        return DenseIntOrFPElementsAttr(type, self._repeated(data, type, start) if is_splat else BytesAttr(data))
+
+    def _parse_type_after(self, position: int) -> tuple[Any, int | None]:
+        """Parses the type of a dense literal that ends at `position`, and goes back to the literal.
+
+        Returns the type and its end; `None` if no colon follows. The type is parsed first since xDSL rebuilds its
+        constraint for each literal, which dominates the parse time.
+        """
+        start, end = self.pos, None
+        type: Any = None
+        self.move_to(position)
+        if self.parse_optional_punctuation(":") is not None:
+            type, end = self._parse_type_of_elements(), self.pos
+        self.move_to(start)
+        return type, end
 
     def _repeated(self, data: bytes, type: Any, start: int) -> BytesAttr:
         """Returns the bytes of all elements of a splat."""
         count = math.prod(type.get_shape())
-        self._within(lambda: self._growth.splat(len(data) * count), start)
+        self._within(start, self._growth.splat, len(data) * count)
         return BytesAttr(data * count)
 
     def _parse_type_of_dense(self, type: Any) -> Any:
@@ -560,17 +568,15 @@ class ModuleParser(Parser):
         self.parse_keyword("array")
         self.parse_characters("<", " in dense array")
         start = self.pos
-        found = self.parse_attribute()
-        if not isinstance(found, IntegerType | AnyFloat):
+        element = self.parse_attribute()
+        if not isa(element, IntegerType | AnyFloat):
             self.raise_error("dense array element type must be an integer or floating point type", start)
-        element: Any = found
         numbers: list[Any] = []
         if self.parse_optional_punctuation(">") is None:
             self.parse_characters(":", " in dense array")
             numbers = self.parse_comma_separated_list(self.Delimiter.NONE, lambda: self._parse_number_of_array(element))
             self.parse_characters(">", " in dense array")
-        array: DenseArrayBase[Any] = DenseArrayBase.from_list(element, numbers)
-        return array
+        return DenseArrayBase.from_list(element, numbers)
 
     def _parse_number_of_array(self, element: IntegerType | AnyFloat) -> int | float:
         start = self.pos

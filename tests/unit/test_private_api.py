@@ -22,8 +22,9 @@ ALLOWED: Mapping[str, Mapping[str, int]] = {
     "numba": {FAST: 6},
     "llvmlite": {},
     "argparse": {},
-    # `_get_op_by_name`, which maps names of operations in qmlir 0.1: xDSL has no aliases of names.
-    "xdsl": {"text/parsing.py": 2},
+    # `_get_op_by_name`, overridden to read the names that operations had in qmlir 0.1: a context of xDSL has no aliases
+    # of names, and no public method of the parser is called for the name of an operation.
+    "xdsl": {"text/parsing.py": 1},
 }
 """For each library, the number of uses in each file."""
 
