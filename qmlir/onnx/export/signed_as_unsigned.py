@@ -165,7 +165,7 @@ def write_as_held(
     """Exports an operation by `write`, given the values that are exported as unsigned.
 
     If values of the operation have other types in the exported model, its twin is exported instead, with conversions
-    before and after it. If the stored integers have a meaning of their own, the operation itself is exported.
+    before and after it. An operation that depends on the stored integers themselves is exported unchanged.
     """
     is_held = any(value in unsigned for value in (*op.operands, *op.results) if _has_twin(value))
     is_unsigned = isinstance(op, NnOp | CastOperation) and not means_its_storage(op)
