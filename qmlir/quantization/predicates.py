@@ -72,7 +72,7 @@ def _operands_of(op: object, is_walked: Callable[[Quantizable], bool]) -> list[S
 
 
 def computing(starts: Iterable[SSAValue], is_walked: Callable[[Quantizable], bool]) -> set[Quantizable]:
-    """Returns the operations that compute `starts`, and those behind them as far as `is_walked` accepts each."""
+    """Returns the operations that compute `starts`, and, for each that `is_walked` accepts, those of its operands."""
     values = reached(starts, lambda value: _operands_of(value.owner, is_walked))
     return {op for op in makers(values) if isinstance(op, Quantizable)}
 
