@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from qmlir.arithmetic.symbolic_sizes import Extent, extents
-from qmlir.dialects.nn.padding_rules import Axes, Condition, PaddedValue, Padding, Rule
+from qmlir.dialects.nn.padding_rules import Axes, Condition, PaddedValue, PaddingSite, Rule
 from qmlir.ir.builtin_types import ranked_tensor, shape_of
 from qmlir.ir.control_flow import CONTROL
 from qmlir.ir.decomposition import Parts, parts_given
@@ -50,7 +50,7 @@ def open_inputs(function: FuncOp) -> dict[str, Axes]:
     return found
 
 
-class PaddingWalk(Padding):
+class PaddingWalk(PaddingSite):
     """One walk over a function, which calls the rules of its operations."""
 
     def run(self, inputs: Mapping[str, Axes]) -> dict[str, Axes]:

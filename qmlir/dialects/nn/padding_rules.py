@@ -103,7 +103,7 @@ class Condition:
         return f"{self.where} requires {self.left} {'=' if self.is_equal else '>='} {self.right}"
 
 
-Rule = Callable[[Any, "Padding"], "Sequence[PaddedValue] | None"]
+Rule = Callable[[Any, "PaddingSite"], "Sequence[PaddedValue] | None"]
 """Returns the facts of the results of an operation, which it may rewrite; `None` if it must be decomposed."""
 
 MOST_TRIED = 1024
@@ -161,7 +161,7 @@ def highest_of(value: SSAValue) -> Array | None:
     return _limit_of(value, highest=True)
 
 
-class Padding:
+class PaddingSite:
     """A function in which sizes are padded to their capacities, at one of its operations: the interface for rules."""
 
     def __init__(self, function: FuncOp, capacities: Mapping[str, int], *, is_sized: bool = False):
@@ -461,13 +461,13 @@ class Padding:
 # --- Rules that several families have ---------------------------------------------------------------------------------
 
 
-def elementwise(op: Operation, at: Padding) -> Sequence[PaddedValue]:
+def elementwise(op: Operation, at: PaddingSite) -> Sequence[PaddedValue]:
     """The rule of element-wise operations."""
     at.data()
     return [PaddedValue(at.broadcast(*map(at.axes, op.operands)))]
 
 
-def each_sample(op: Operation, at: Padding) -> Sequence[PaddedValue] | None:
+def each_sample(op: Operation, at: PaddingSite) -> Sequence[PaddedValue] | None:
     """The rule of operations that compute each sample separately: only the batch size may be dynamic."""
     data, *others = (at.axes(value) for value in op.operands)
     results = [shape_of(result)[1:] for result in op.results]
@@ -483,7 +483,7 @@ def along(axes_of: Callable[[Any, int], Iterable[int]]) -> Rule:
     Its operands are broadcast.
     """
 
-    def rule(op: Operation, at: Padding) -> Sequence[PaddedValue] | None:
+    def rule(op: Operation, at: PaddingSite) -> Sequence[PaddedValue] | None:
         after = at.broadcast(*map(at.axes, op.operands))
         return None if any(after[axis].names for axis in axes_of(op, len(after))) else [PaddedValue(after)]
 
@@ -496,7 +496,7 @@ def on_images(rule: Rule) -> Rule:
     Images are separate, so a dynamic batch needs no rule. Channels and weights must be static.
     """
 
-    def whole(op: Operation, at: Padding) -> Sequence[PaddedValue] | None:
+    def whole(op: Operation, at: PaddingSite) -> Sequence[PaddedValue] | None:
         data, *others = map(at.axes, op.operands)
         if at.is_sized or not any(axis.names for axis in data[1:]):
             return each_sample(op, at)
@@ -508,7 +508,7 @@ def on_images(rule: Rule) -> Rule:
     return whole
 
 
-def evaluated(op: Operation, at: Padding, contents: Sequence[Content]) -> Content | None:
+def evaluated(op: Operation, at: PaddingSite, contents: Sequence[Content]) -> Content | None:
     """Evaluates an operation that moves sizes, with its evaluator; `None` if an index or a shape is dynamic."""
     known = [
         each if any(isinstance(size, Extent) for size in sizes_in(each)) else each.astype(int) for each in contents
@@ -519,13 +519,15 @@ def evaluated(op: Operation, at: Padding, contents: Sequence[Content]) -> Conten
     return None if results is None else results[0]
 
 
-def with_sizes(rule: Rule, evaluator: Callable[[Any, Padding, Sequence[Content]], Content | None] = evaluated) -> Rule:
+def with_sizes(
+    rule: Rule, evaluator: Callable[[Any, PaddingSite, Sequence[Content]], Content | None] = evaluated
+) -> Rule:
     """Wraps `rule`: an operation whose operands are all tensors of sizes is evaluated symbolically instead.
 
     `evaluator(op, at, contents)` returns the sizes, or `None` if `rule` applies.
     """
 
-    def whole(op: Operation, at: Padding) -> Sequence[PaddedValue] | None:
+    def whole(op: Operation, at: PaddingSite) -> Sequence[PaddedValue] | None:
         contents = [content for value in op.operands if (content := at.facts(value).content) is not None]
         is_list = len(contents) == len(op.operands) and len(shape_of(op.results[0])) <= 1
         found = evaluator(op, at, contents) if is_list else None
@@ -540,7 +542,7 @@ def with_sizes(rule: Rule, evaluator: Callable[[Any, Padding, Sequence[Content]]
 def guarded_padding(hook: Hook) -> Rule:
     """Wraps a package's rule to check its facts: one for each result, with an extent for each axis."""
 
-    def guarded(op: Operation, at: Padding) -> Sequence[PaddedValue] | None:
+    def guarded(op: Operation, at: PaddingSite) -> Sequence[PaddedValue] | None:
         def wrong(message: str, error: BaseException | None = None) -> DiagnosticError:
             return op_error(op, f"cannot be padded: its padding rule {message}{hook.at(error)}")
 

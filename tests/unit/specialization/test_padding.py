@@ -34,7 +34,7 @@ from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.normalization import ops as normalization
-from qmlir.dialects.nn.padding_rules import PaddedValue, Padding, zero_of
+from qmlir.dialects.nn.padding_rules import PaddedValue, PaddingSite, zero_of
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
@@ -388,7 +388,7 @@ class RowSumsOp(IRDLOperation, InferResultTypes):
         return [TensorType(f32, shape_of(self.x)[:1])]
 
 
-def _row_sums(op: RowSumsOp, at: Padding) -> list[PaddedValue]:
+def _row_sums(op: RowSumsOp, at: PaddingSite) -> list[PaddedValue]:
     rows, columns = at.axes(op.x)
     at.mix(columns)
     at.select(op.x, [1], zero_of)

@@ -11,19 +11,19 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.arithmetic.symbolic_sizes import Extent, quotient
 from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.contraction import ops
-from qmlir.dialects.nn.padding_rules import Fill, PaddedValue, Padding, Rule, on_images, zero_of
+from qmlir.dialects.nn.padding_rules import Fill, PaddedValue, PaddingSite, Rule, on_images, zero_of
 from qmlir.dialects.nn.result_shapes import Windows, output_size, transposed_size
 from qmlir.ir.builtin_types import element_of
 
 
-def _fully_connected(op: ops.FullyConnectedOp, at: Padding) -> Sequence[PaddedValue] | None:
+def _fully_connected(op: ops.FullyConnectedOp, at: PaddingSite) -> Sequence[PaddedValue] | None:
     data, weight = at.axes(op.data), at.axes(op.weight)
     if any(axis.names for axis in (data[-1], *weight)):
         return None
     return [PaddedValue((*data[:-1], weight[0]))]
 
 
-def _matmul(op: ops.MatMulOp, at: Padding) -> Sequence[PaddedValue] | None:
+def _matmul(op: ops.MatMulOp, at: PaddingSite) -> Sequence[PaddedValue] | None:
     left, right = at.axes(op.lhs), at.axes(op.rhs)
     if len(left) < 2 or len(right) < 2:
         return None
@@ -44,7 +44,7 @@ def _matmul(op: ops.MatMulOp, at: Padding) -> Sequence[PaddedValue] | None:
 # --- Windows ----------------------------------------------------------------------------------------------------------
 
 
-def _windows_along(at: Padding, extent: Extent, windows: Windows, axis: int, is_ceil: bool) -> tuple[Extent, bool]:
+def _windows_along(at: PaddingSite, extent: Extent, windows: Windows, axis: int, is_ceil: bool) -> tuple[Extent, bool]:
     """Returns the number of windows along a spatial axis, and True if the last ones reach beyond its valid part."""
     if extent.number is not None:
         return Extent.of(output_size(extent.number, windows, axis, is_ceil)), False
@@ -63,7 +63,7 @@ def _windows_along(at: Padding, extent: Extent, windows: Windows, axis: int, is_
 
 
 def slide(
-    at: Padding, data: SSAValue, windows: Windows, fill: Fill, *, is_ceil: bool = False
+    at: PaddingSite, data: SSAValue, windows: Windows, fill: Fill, *, is_ceil: bool = False
 ) -> tuple[tuple[Extent, ...], bool]:
     """Returns the numbers of windows along spatial axes; True if the last ones reach padding, which becomes `fill`."""
     found = [_windows_along(at, each, windows, axis, is_ceil) for axis, each in enumerate(at.axes(data)[2:])]
@@ -72,16 +72,16 @@ def slide(
     return tuple(count for count, _ in found), bool(reached)
 
 
-def _kernel(op: ops.WindowedContractionOp, at: Padding) -> Windows:
+def _kernel(op: ops.WindowedContractionOp, at: PaddingSite) -> Windows:
     return op.windows_of([axis.at({}) for axis in at.axes(op.weight)[2:]])
 
 
-def _conv(op: ops.ConvOp, at: Padding) -> Sequence[PaddedValue]:
+def _conv(op: ops.ConvOp, at: PaddingSite) -> Sequence[PaddedValue]:
     spatial, _ = slide(at, op.data, _kernel(op, at), zero_of)
     return [PaddedValue((at.axes(op.data)[0], at.axes(op.weight)[0], *spatial))]
 
 
-def _conv_transpose(op: ops.ConvTransposeOp, at: Padding) -> Sequence[PaddedValue]:
+def _conv_transpose(op: ops.ConvTransposeOp, at: PaddingSite) -> Sequence[PaddedValue]:
     data, weight, windows = at.axes(op.data), at.axes(op.weight), _kernel(op, at)
     added = ops.values_of(op.output_padding) or (0,) * len(windows.kernel)
     spatial: list[Extent] = []

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from xdsl.ir import Operation
 
 from qmlir.dialects.nn.dynamic.ops import DynamicQuantizeOp
-from qmlir.dialects.nn.padding_rules import PaddedValue, Padding, Rule, zero_of
+from qmlir.dialects.nn.padding_rules import PaddedValue, PaddingSite, Rule, zero_of
 
 
-def _dynamic_quantize(op: DynamicQuantizeOp, at: Padding) -> Sequence[PaddedValue]:
+def _dynamic_quantize(op: DynamicQuantizeOp, at: PaddingSite) -> Sequence[PaddedValue]:
     """The rule of dynamic quantization: padding becomes 0, which the range always includes."""
     axes = at.axes(op.input)
     at.mix(*axes)

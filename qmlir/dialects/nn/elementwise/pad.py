@@ -11,14 +11,14 @@ from xdsl.ir import Operation
 from qmlir.arithmetic.symbolic_sizes import Content, Extent, as_extent, sizes_in
 from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.elementwise import ops
-from qmlir.dialects.nn.padding_rules import PaddedValue, Padding, Rule, elementwise, one_of, with_sizes
+from qmlir.dialects.nn.padding_rules import PaddedValue, PaddingSite, Rule, elementwise, one_of, with_sizes
 from qmlir.ir.builtin_types import as_integer, element_of
 
 LEAST_BITS = 32
 """The least width of an integer that can hold any size."""
 
 
-def dividing(op: ops.BinaryOp, at: Padding) -> Sequence[PaddedValue]:
+def dividing(op: ops.BinaryOp, at: PaddingSite) -> Sequence[PaddedValue]:
     """The rule of divisions and powers: integer padding in the second operand is set to 1.
 
     Padding could be 0, which integers can't be divided by, or a negative exponent.
@@ -32,11 +32,11 @@ def dividing(op: ops.BinaryOp, at: Padding) -> Sequence[PaddedValue]:
 # --- Tensors of sizes -------------------------------------------------------------------------------------------------
 
 
-def _product(op: ops.MulOp, at: Padding, contents: Sequence[Content]) -> Content:
+def _product(op: ops.MulOp, at: PaddingSite, contents: Sequence[Content]) -> Content:
     return np.multiply(*contents, dtype=object)
 
 
-def _combined(op: ops.BinaryOp, at: Padding, contents: Sequence[Content]) -> Content | None:
+def _combined(op: ops.BinaryOp, at: PaddingSite, contents: Sequence[Content]) -> Content | None:
     """Computes a sum, difference or quotient of sizes, if it is nondecreasing in the dynamic dimensions."""
     left, right = map(sizes_in, contents)
     lefts = list(map(as_extent, left))
@@ -55,12 +55,12 @@ _ARITHMETIC: Mapping[type[Operation], np.ufunc] = {
 }
 
 
-def _cast(op: ops.CastOp, at: Padding, contents: Sequence[Content]) -> Content | None:
+def _cast(op: ops.CastOp, at: PaddingSite, contents: Sequence[Content]) -> Content | None:
     integers = [as_integer(element_of(value)) for value in (op.input, op.result)]
     return None if any(each is None or each.width.data < LEAST_BITS for each in integers) else contents[0]
 
 
-def _equal(op: ops.EqualOp, at: Padding, contents: Sequence[Content]) -> Content | None:
+def _equal(op: ops.EqualOp, at: PaddingSite, contents: Sequence[Content]) -> Content | None:
     """Compares sizes. A dynamic one can only be compared with a number below 1, which no dimension is."""
     pairs = list(zip(*map(sizes_in, np.broadcast_arrays(*contents)), strict=True))
     for pair in pairs:
@@ -71,7 +71,7 @@ def _equal(op: ops.EqualOp, at: Padding, contents: Sequence[Content]) -> Content
     return np.equal(*contents, dtype=object)
 
 
-def _where(op: ops.WhereOp, at: Padding, contents: Sequence[Content]) -> Content:
+def _where(op: ops.WhereOp, at: PaddingSite, contents: Sequence[Content]) -> Content:
     return np.where(contents[0].astype(bool), contents[1], contents[2])
 
 
@@ -83,7 +83,7 @@ def _broadcast_places(value: PaddedValue, rank: int) -> dict[int, Extent] | None
     return None if value.places is None else {axis + added: step for axis, step in value.places.items()}
 
 
-def _sum(op: ops.AddOp, at: Padding) -> Sequence[PaddedValue]:
+def _sum(op: ops.AddOp, at: PaddingSite) -> Sequence[PaddedValue]:
     """The rule of additions: a sum of indices along different axes is an index."""
     operands = [at.facts(operand) for operand in op.operands]
     if all(each.places is not None for each in operands):
@@ -94,7 +94,7 @@ def _sum(op: ops.AddOp, at: Padding) -> Sequence[PaddedValue]:
     return elementwise(op, at)
 
 
-def _scaled(op: ops.MulOp, at: Padding) -> Sequence[PaddedValue]:
+def _scaled(op: ops.MulOp, at: PaddingSite) -> Sequence[PaddedValue]:
     """The rule of multiplications: an index times a size is an index."""
     operands = [at.facts(operand) for operand in op.operands]
     for each, factor in (operands, reversed(operands)):

@@ -8,11 +8,11 @@ from xdsl.ir import Operation
 from qmlir.arithmetic.symbolic_sizes import Extent, Size, as_extent, sizes_in
 from qmlir.dialects.nn.indexing import ops
 from qmlir.dialects.nn.movement.ops import normalized_axis
-from qmlir.dialects.nn.padding_rules import PaddedValue, Padding, Rule, with_sizes, zero_of
+from qmlir.dialects.nn.padding_rules import PaddedValue, PaddingSite, Rule, with_sizes, zero_of
 from qmlir.ir.builtin_types import shape_of
 
 
-def _select_indices(op: ops.GatheringOp, at: Padding) -> None:
+def _select_indices(op: ops.GatheringOp, at: PaddingSite) -> None:
     if not at.is_fixed(op.indices):  # constant indices are checked when the module is specialized
         at.select(op.indices, range(len(at.axes(op.indices))), zero_of)
 
@@ -28,7 +28,7 @@ def _is_every_place(data: Extent, indices: PaddedValue) -> bool:
     return found == wanted and len(wanted) == len(data.factors) == len(indices.places or {})
 
 
-def _take_places(op: ops.GatherOp, at: Padding, extent: Extent, places: Sequence[Size]) -> None:
+def _take_places(op: ops.GatherOp, at: PaddingSite, extent: Extent, places: Sequence[Size]) -> None:
     """Checks that constant indices count from the front, or adds the runtime size to those that count from the back."""
     numbers = [place for place in places if isinstance(place, int)]
     is_front, is_back = (bool(numbers) and all((each < 0) == sign for each in numbers) for sign in (False, True))
@@ -41,7 +41,7 @@ def _take_places(op: ops.GatherOp, at: Padding, extent: Extent, places: Sequence
         op.operands[1] = (from_the_end + at.size(extent)).value
 
 
-def _gather(op: ops.GatherOp, at: Padding) -> Sequence[PaddedValue]:
+def _gather(op: ops.GatherOp, at: PaddingSite) -> Sequence[PaddedValue]:
     at.data()
     data, indices = at.axes(op.input), at.axes(op.indices)
     axis = normalized_axis(op.axis.value.data, len(data))
@@ -55,7 +55,7 @@ def _gather(op: ops.GatherOp, at: Padding) -> Sequence[PaddedValue]:
     return [PaddedValue((*data[:axis], *indices, *data[axis + 1 :]))]
 
 
-def _gather_elements(op: ops.GatherElementsOp, at: Padding) -> Sequence[PaddedValue]:
+def _gather_elements(op: ops.GatherElementsOp, at: PaddingSite) -> Sequence[PaddedValue]:
     data, indices = at.axes(op.input), at.axes(op.indices)
     axis = normalized_axis(op.axis.value.data, len(data))
     if data[axis].names or any(a != b for place, (a, b) in enumerate(zip(data, indices, strict=True)) if place != axis):
@@ -64,7 +64,7 @@ def _gather_elements(op: ops.GatherElementsOp, at: Padding) -> Sequence[PaddedVa
     return [PaddedValue(indices)]
 
 
-def _one_hot(op: ops.OneHotOp, at: Padding) -> Sequence[PaddedValue]:
+def _one_hot(op: ops.OneHotOp, at: PaddingSite) -> Sequence[PaddedValue]:
     at.data(op.indices)
     axes = at.axes(op.indices)
     axis = normalized_axis(op.axis.value.data, len(axes) + 1)

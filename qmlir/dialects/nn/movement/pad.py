@@ -11,11 +11,11 @@ from qmlir.dialects.nn.elementwise.ops import LessOp, MinOp
 from qmlir.dialects.nn.indexing.ops import GatherOp
 from qmlir.dialects.nn.movement import ops
 from qmlir.dialects.nn.movement.ops import normalized_axes, normalized_axis, slice_indices
-from qmlir.dialects.nn.padding_rules import ONE, PaddedValue, Padding, Rule, on_images, with_sizes
+from qmlir.dialects.nn.padding_rules import ONE, PaddedValue, PaddingSite, Rule, on_images, with_sizes
 from qmlir.ir.builtin_types import shape_of
 
 
-def _reshape_sizes(op: ops.ReshapeOp, at: Padding) -> list[Size]:
+def _reshape_sizes(op: ops.ReshapeOp, at: PaddingSite) -> list[Size]:
     if op.shape is None:
         return [-1 if size == DYNAMIC_INDEX else size for size in shape_of(op.result)]
     sizes = at.elements(op.shape, "its shape")
@@ -25,7 +25,7 @@ def _reshape_sizes(op: ops.ReshapeOp, at: Padding) -> list[Size]:
     return [axes[axis] if size == 0 else size for axis, size in enumerate(sizes)]
 
 
-def _reshape(op: ops.ReshapeOp, at: Padding) -> Sequence[PaddedValue]:
+def _reshape(op: ops.ReshapeOp, at: PaddingSite) -> Sequence[PaddedValue]:
     facts = at.facts(op.input)
     if at.is_sized:
         sizes: list[Size] = list(shape_of(op.result))
@@ -39,7 +39,7 @@ def _reshape(op: ops.ReshapeOp, at: Padding) -> Sequence[PaddedValue]:
     return [facts.moved_to(after)]
 
 
-def _squeeze(op: ops.SqueezeOp, at: Padding) -> Sequence[PaddedValue]:
+def _squeeze(op: ops.SqueezeOp, at: PaddingSite) -> Sequence[PaddedValue]:
     facts = at.facts(op.input)
     named = at.integers("axes")
     if named is None and any(axis.names for axis in facts.axes):
@@ -51,7 +51,7 @@ def _squeeze(op: ops.SqueezeOp, at: Padding) -> Sequence[PaddedValue]:
     return [facts.moved_to(tuple(extent for axis, extent in enumerate(facts.axes) if axis not in gone))]
 
 
-def _unsqueeze(op: ops.UnsqueezeOp, at: Padding) -> Sequence[PaddedValue]:
+def _unsqueeze(op: ops.UnsqueezeOp, at: PaddingSite) -> Sequence[PaddedValue]:
     facts, named = at.facts(op.input), at.integers("axes") or []
     after = list(facts.axes)
     for axis in sorted(normalized_axes(named, len(facts.axes) + len(named))):
@@ -59,7 +59,7 @@ def _unsqueeze(op: ops.UnsqueezeOp, at: Padding) -> Sequence[PaddedValue]:
     return [facts.moved_to(tuple(after))]
 
 
-def _transpose(op: ops.TransposeOp, at: Padding) -> Sequence[PaddedValue]:
+def _transpose(op: ops.TransposeOp, at: PaddingSite) -> Sequence[PaddedValue]:
     facts = at.facts(op.input)
     zeros = frozenset(place for place, axis in enumerate(op.order) if axis in facts.zeros)
     return [PaddedValue(tuple(facts.axes[axis] for axis in op.order), zeros)]
@@ -68,12 +68,12 @@ def _transpose(op: ops.TransposeOp, at: Padding) -> Sequence[PaddedValue]:
 # --- Slices -----------------------------------------------------------------------------------------------------------
 
 
-def _least_whole(at: Padding, extent: Extent) -> int:
+def _least_whole(at: PaddingSite, extent: Extent) -> int:
     """Returns the smallest end of a slice that is sure to include the whole axis."""
     return extent.at(at.capacities) if at.is_sized else np.iinfo(np.int32).max
 
 
-def _cut(at: Padding, extent: Extent, start: Size, end: Size, step: Size) -> Extent:
+def _cut(at: PaddingSite, extent: Extent, start: Size, end: Size, step: Size) -> Extent:
     """Returns the extent of a slice along one axis."""
     if extent.number is not None and all(isinstance(each, int) for each in (start, end, step)):
         return Extent.of(len(slice_indices(extent.number, int(str(start)), int(str(end)), int(str(step)))))
@@ -93,7 +93,7 @@ def _cut(at: Padding, extent: Extent, start: Size, end: Size, step: Size) -> Ext
     )
 
 
-def _cut_from_the_front(at: Padding, extent: Extent, start: int, end: Size, step: int) -> Extent | None:
+def _cut_from_the_front(at: PaddingSite, extent: Extent, start: int, end: Size, step: int) -> Extent | None:
     """Returns the extent of a slice from `start` on. An end that counts from the back depends on the size."""
     if end == 1 and start == 0:
         at.count(extent)
@@ -115,7 +115,7 @@ def _cut_from_the_front(at: Padding, extent: Extent, start: int, end: Size, step
     return ONE if most == 1 else found
 
 
-def _is_within(at: Padding, size: Extent, whole: Extent) -> bool:
+def _is_within(at: PaddingSite, size: Extent, whole: Extent) -> bool:
     """Returns True if `size <= whole` for every runtime size."""
     names = set(size.names) | set(whole.names)
     if len(names) != 1:
@@ -124,7 +124,7 @@ def _is_within(at: Padding, size: Extent, whole: Extent) -> bool:
     return all(size.at({name: each}) <= whole.at({name: each}) for each in range(1, at.capacities[name] + 1))
 
 
-def _slice(op: ops.SliceOp, at: Padding) -> Sequence[PaddedValue]:
+def _slice(op: ops.SliceOp, at: PaddingSite) -> Sequence[PaddedValue]:
     facts = at.facts(op.input)
     starts, ends = (at.sizes(name) or [] for name in ("starts", "ends"))
     steps = at.sizes("steps") or [1] * len(starts)
@@ -139,7 +139,7 @@ def _slice(op: ops.SliceOp, at: Padding) -> Sequence[PaddedValue]:
 # --- Parts ------------------------------------------------------------------------------------------------------------
 
 
-def _concat(op: ops.ConcatOp, at: Padding) -> Sequence[PaddedValue]:
+def _concat(op: ops.ConcatOp, at: PaddingSite) -> Sequence[PaddedValue]:
     at.data()
     values = [at.axes(value) for value in op.inputs]
     axis = normalized_axis(op.axis.value.data, len(values[0]))
@@ -163,7 +163,7 @@ def _concat(op: ops.ConcatOp, at: Padding) -> Sequence[PaddedValue]:
     return [found]
 
 
-def _close_up(op: ops.ConcatOp, at: Padding, axis: int, parts: Sequence[Extent], facts: PaddedValue) -> None:
+def _close_up(op: ops.ConcatOp, at: PaddingSite, axis: int, parts: Sequence[Extent], facts: PaddedValue) -> None:
     """Moves each part of a concatenation to the end of the valid elements of the parts before it."""
     sizes = [part.at(at.capacities) for part in parts]
     places = indices = at.constant(np.arange(sum(sizes)))
@@ -178,7 +178,7 @@ def _close_up(op: ops.ConcatOp, at: Padding, axis: int, parts: Sequence[Extent],
     at.replace(op.result, at.here.add(GatherOp, made, last.value, axis=axis).result, facts)
 
 
-def _split(op: ops.SplitOp, at: Padding) -> Sequence[PaddedValue]:
+def _split(op: ops.SplitOp, at: PaddingSite) -> Sequence[PaddedValue]:
     axes = at.axes(op.input)
     axis = normalized_axis(op.axis.value.data, len(axes))
     number = axes[axis].number
@@ -189,7 +189,7 @@ def _split(op: ops.SplitOp, at: Padding) -> Sequence[PaddedValue]:
     return [PaddedValue((*axes[:axis], Extent.of(size), *axes[axis + 1 :])) for size in sizes]
 
 
-def _blocks(op: ops.BlocksOp, at: Padding) -> Sequence[PaddedValue]:
+def _blocks(op: ops.BlocksOp, at: PaddingSite) -> Sequence[PaddedValue]:
     (batch, channels, *spatial), block = at.axes(op.input), op.block
     for axis in spatial:
         at.derived(axis)

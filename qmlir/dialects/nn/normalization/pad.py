@@ -10,7 +10,7 @@ from qmlir.dialects.nn.elementwise.ops import WhereOp
 from qmlir.dialects.nn.logic.ops import AndOp, NotOp, OrOp
 from qmlir.dialects.nn.movement.ops import normalized_axis
 from qmlir.dialects.nn.normalization import ops
-from qmlir.dialects.nn.padding_rules import Fill, PaddedValue, Padding, Rule, along, each_sample, lowest_of, zero_of
+from qmlir.dialects.nn.padding_rules import Fill, PaddedValue, PaddingSite, Rule, along, each_sample, lowest_of, zero_of
 from qmlir.dialects.nn.reduction.ops import ReduceMaxOp
 from qmlir.dialects.nn.requantize import is_qlinear
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -31,13 +31,13 @@ def _channels(op: Operation, rank: int) -> tuple[int]:
     return (1,)
 
 
-def _batch_norm(op: ops.BatchNormOp, at: Padding) -> Sequence[PaddedValue] | None:
+def _batch_norm(op: ops.BatchNormOp, at: PaddingSite) -> Sequence[PaddedValue] | None:
     data, *parameters = map(at.axes, op.operands)
     is_open = data[1].names or any(axis.names for axes in parameters for axis in axes)
     return None if is_open else [PaddedValue(data)]
 
 
-def _softmax(op: ops.SoftmaxOp, at: Padding) -> Sequence[PaddedValue] | None:
+def _softmax(op: ops.SoftmaxOp, at: PaddingSite) -> Sequence[PaddedValue] | None:
     axes = at.axes(op.input)
     (axis,) = _axis(op, len(axes))
     if not axes[axis].names:
@@ -63,7 +63,7 @@ def _softmax(op: ops.SoftmaxOp, at: Padding) -> Sequence[PaddedValue] | None:
     return [facts]
 
 
-def _chosen(at: Padding, condition: SSAValue, value: SSAValue, fill: Fill) -> SSAValue:
+def _chosen(at: PaddingSite, condition: SSAValue, value: SSAValue, fill: Fill) -> SSAValue:
     """Returns `value`, and its element `fill` where `condition` is false."""
     number = fill(value)
     assert number is not None
@@ -71,7 +71,7 @@ def _chosen(at: Padding, condition: SSAValue, value: SSAValue, fill: Fill) -> SS
 
 
 def _uniform(
-    op: ops.SoftmaxOp, at: Padding, scores: SSAValue, keep: SSAValue, valid: SSAValue
+    op: ops.SoftmaxOp, at: PaddingSite, scores: SSAValue, keep: SSAValue, valid: SSAValue
 ) -> tuple[SSAValue, SSAValue]:
     """Returns scores and a mask that give fully masked rows uniform probabilities, `1 / n` for `n` valid elements.
 

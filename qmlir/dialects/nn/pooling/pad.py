@@ -16,7 +16,7 @@ from qmlir.dialects.nn.padding_rules import (
     Axes,
     Fill,
     PaddedValue,
-    Padding,
+    PaddingSite,
     Rule,
     each_sample,
     lowest_of,
@@ -33,7 +33,7 @@ from qmlir.dialects.nn.terms import Term
 def _pool(fill: Fill) -> Rule:
     """Returns the rule of a pool whose results don't change if its input is padded with `fill`."""
 
-    def rule(op: ops.PoolOp, at: Padding) -> Sequence[PaddedValue]:
+    def rule(op: ops.PoolOp, at: PaddingSite) -> Sequence[PaddedValue]:
         spatial, _ = slide(at, op.data, op.windows, fill, is_ceil=bool(op.ceil_mode.value.data))
         return [PaddedValue((*at.axes(op.data)[:2], *spatial))]
 
@@ -43,13 +43,13 @@ def _pool(fill: Fill) -> Rule:
 def _global_pool(fill: Fill, *, is_mean: bool = False) -> Rule:
     """Returns the rule of a pool over whole images: a reduction along their spatial axes."""
 
-    def rule(op: ops.GlobalPoolOp, at: Padding) -> Sequence[PaddedValue] | None:
+    def rule(op: ops.GlobalPoolOp, at: PaddingSite) -> Sequence[PaddedValue] | None:
         return reduce_along(op, at, range(2, len(at.axes(op.data))), fill, is_mean=is_mean)
 
     return on_images(rule)
 
 
-def _pool_with_indices(op: ops.MaxPoolWithIndicesOp, at: Padding) -> Sequence[PaddedValue] | None:
+def _pool_with_indices(op: ops.MaxPoolWithIndicesOp, at: PaddingSite) -> Sequence[PaddedValue] | None:
     data = at.axes(op.data)
     if not at.is_sized and any(axis.names for axis in data[1:]):
         at.decline("returns flat indices, which change if a dimension is padded")
@@ -60,7 +60,7 @@ def _pool_with_indices(op: ops.MaxPoolWithIndicesOp, at: Padding) -> Sequence[Pa
 # --- Means of windows -------------------------------------------------------------------------------------------------
 
 
-def _average_pool(op: ops.AveragePoolOp, at: Padding) -> Sequence[PaddedValue]:
+def _average_pool(op: ops.AveragePoolOp, at: PaddingSite) -> Sequence[PaddedValue]:
     data, is_ceil = at.axes(op.data), bool(op.ceil_mode.value.data)
     spatial, is_reached = slide(at, op.data, op.windows, zero_of, is_ceil=is_ceil)
     if is_qlinear(op):
@@ -72,7 +72,7 @@ def _average_pool(op: ops.AveragePoolOp, at: Padding) -> Sequence[PaddedValue]:
     return [found]
 
 
-def _stacked(op: ops.AveragePoolOp, at: Padding, spatial: Sequence[Extent]) -> SSAValue:
+def _stacked(op: ops.AveragePoolOp, at: PaddingSite, spatial: Sequence[Extent]) -> SSAValue:
     """Stacks the elements of each window along a new last axis, in row-major order; elements outside are 0."""
     windows, axes = op.windows, at.axes(op.data)
     rank, counts = len(axes), [each.at(at.capacities) for each in spatial]
@@ -94,7 +94,7 @@ def _stacked(op: ops.AveragePoolOp, at: Padding, spatial: Sequence[Extent]) -> S
     return at.keep(stacked, PaddedValue((*axes[:2], *spatial, Extent.of(len(parts)))))
 
 
-def _covered(op: ops.AveragePoolOp, at: Padding, data: Axes, spatial: Sequence[Extent]) -> Term:
+def _covered(op: ops.AveragePoolOp, at: PaddingSite, data: Axes, spatial: Sequence[Extent]) -> Term:
     """Computes the number of elements that each window covers at run time, `[*spatial]`; 1 for padding windows."""
     windows, with_padding = op.windows, bool(op.count_include_pad.value.data)
     total = at.size(ONE)

@@ -13,7 +13,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.decomposition import components_of
 from qmlir.dialects.nn.elementwise.ops import CastOp
 from qmlir.dialects.nn.movement.ops import ReshapeOp, TransposeOp, UnsqueezeOp
-from qmlir.dialects.nn.padding_rules import PaddedValue, Padding, Rule, zero_of
+from qmlir.dialects.nn.padding_rules import PaddedValue, PaddingSite, Rule, zero_of
 from qmlir.dialects.nn.recurrent import ops
 from qmlir.dialects.nn.recurrent.decompose import CELLS, prefix_of
 from qmlir.dialects.nn.shapes.ops import ExpandOp
@@ -22,7 +22,7 @@ from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import COMPONENTS
 
 
-def _recurrent(op: ops.Layer, at: Padding) -> Sequence[PaddedValue] | None:
+def _recurrent(op: ops.Layer, at: PaddingSite) -> Sequence[PaddedValue] | None:
     """The rule of recurrent layers. A dynamic length applies to all sequences; after it, states stay unchanged."""
     steps, sequences, width = at.axes(op.data)
     states = [state for name in _STATES if (state := getattr(op, name, None)) is not None]
@@ -48,7 +48,7 @@ def _recurrent(op: ops.Layer, at: Padding) -> Sequence[PaddedValue] | None:
     return found
 
 
-def _end_after(op: ops.Layer, at: Padding, steps: Extent, sequences: Extent, found: Sequence[PaddedValue]) -> None:
+def _end_after(op: ops.Layer, at: PaddingSite, steps: Extent, sequences: Extent, found: Sequence[PaddedValue]) -> None:
     """Passes the runtime size to a layer as the length of each sequence."""
     lengths = (at.constant(np.zeros(sequences.at(at.capacities))) + at.size(steps)).value
     short = at.start.add(CastOp, lengths, result_types=[TensorType(i32, shape_of(lengths))]).result
@@ -67,7 +67,7 @@ def _end_after(op: ops.Layer, at: Padding, steps: Extent, sequences: Extent, fou
         at.replace(old, new, facts)
 
 
-def _keep_one_type(op: ops.Layer, at: Padding, operands: dict[str, SSAValue | None]) -> Mapping[str, Attribute]:
+def _keep_one_type(op: ops.Layer, at: PaddingSite, operands: dict[str, SSAValue | None]) -> Mapping[str, Attribute]:
     """Returns the component types of a quantized layer with sequence lengths, in which each state keeps one type.
 
     States are copied unchanged after the end of a sequence, so their type can't change. An initial state of 0 is

@@ -22,7 +22,7 @@ from qmlir.dialects.nn.padding_rules import (
     Axes,
     Fill,
     PaddedValue,
-    Padding,
+    PaddingSite,
     Rule,
     highest_of,
     lowest_of,
@@ -52,12 +52,12 @@ _NEUTRAL: Mapping[type[Operation], Fill] = {
 }
 
 
-def _is_unknown(at: Padding, value: SSAValue | None) -> bool:
+def _is_unknown(at: PaddingSite, value: SSAValue | None) -> bool:
     """Returns True for an operand with axes whose numbers aren't static."""
     return value is not None and (at.facts(value).content is None or at.facts(value).names_sizes)
 
 
-def _given(at: Padding, name: str) -> Array | None:
+def _given(at: PaddingSite, name: str) -> Array | None:
     numbers = at.integers(name)
     return None if numbers is None else np.array(numbers)
 
@@ -68,7 +68,7 @@ def _kept(axes: Axes, gone: Sequence[int], *, keeps: bool) -> Axes:
 
 
 def reduce_along(
-    op: NnOp, at: Padding, gone: Sequence[int], fill: Fill | None, *, keeps: bool = True, is_mean: bool = False
+    op: NnOp, at: PaddingSite, gone: Sequence[int], fill: Fill | None, *, keeps: bool = True, is_mean: bool = False
 ) -> Sequence[PaddedValue] | None:
     """Returns the facts of a reduction of its first operand along the axes `gone`, whose padding becomes `fill`."""
     data = op.operands[0]
@@ -85,7 +85,7 @@ def reduce_along(
     return [facts]
 
 
-def _reduce(op: ops.ReduceOp, at: Padding) -> Sequence[PaddedValue] | None:
+def _reduce(op: ops.ReduceOp, at: PaddingSite) -> Sequence[PaddedValue] | None:
     at.data(op.input)
     if _is_unknown(at, op.axes_value):
         return None
@@ -95,7 +95,7 @@ def _reduce(op: ops.ReduceOp, at: Padding) -> Sequence[PaddedValue] | None:
 
 
 def mean_of_the_run(
-    op: NnOp, at: Padding, data: SSAValue, gone: Sequence[int], facts: PaddedValue, *, keeps: bool = True,
+    op: NnOp, at: PaddingSite, data: SSAValue, gone: Sequence[int], facts: PaddedValue, *, keeps: bool = True,
     count: Term | None = None,
 ) -> None:  # fmt: skip
     """Replaces `op`, a mean over the axes `gone` of `data`, by a sum divided by the number of valid elements.
@@ -113,15 +113,17 @@ def mean_of_the_run(
     at.replace(op.results[0], quotient, facts)
 
 
-def _as_float(at: Padding, value: SSAValue, element: Attribute) -> SSAValue:
+def _as_float(at: PaddingSite, value: SSAValue, element: Attribute) -> SSAValue:
     return at.here.add(CastOp, value, result_types=[TensorType(element, shape_of(value))]).result
 
 
-def _number(at: Padding, number: float) -> SSAValue:
+def _number(at: PaddingSite, number: float) -> SSAValue:
     return at.start.append(ConstantOp.of(np.array(number, np.float32), TensorType(f32, []))).result
 
 
-def _quantized_mean(op: NnOp, at: Padding, data: SSAValue, gone: Sequence[int], keeps: bool, count: Term) -> SSAValue:
+def _quantized_mean(
+    op: NnOp, at: PaddingSite, data: SSAValue, gone: Sequence[int], keeps: bool, count: Term
+) -> SSAValue:
     """Computes `saturate(rne(f32(sum) * f32(s_x / f32(s_y * n))) + z)` with the runtime count `n`.
 
     The sum is an integer sum in 32 bits. A quantization with scale 1 does the final rounding and adds the zero point.
@@ -147,7 +149,7 @@ def _quantized_mean(op: NnOp, at: Padding, data: SSAValue, gone: Sequence[int], 
     return _stored(at, _stored(at, rounded, IntegerType(after.bits)), after)
 
 
-def _stored(at: Padding, value: SSAValue, element: Attribute) -> SSAValue:
+def _stored(at: PaddingSite, value: SSAValue, element: Attribute) -> SSAValue:
     """Reinterprets stored integers as elements of another type."""
     return at.here.append(StorageCastOp(value, TensorType(element, shape_of(value)))).result
 
@@ -163,7 +165,7 @@ def _is_rescaled_by_f32(op: NnOp, *types: Attribute) -> bool:
     )
 
 
-def _arg_extreme(op: ops.ArgExtremeOp, at: Padding) -> Sequence[PaddedValue] | None:
+def _arg_extreme(op: ops.ArgExtremeOp, at: PaddingSite) -> Sequence[PaddedValue] | None:
     axes = at.axes(op.input)
     axis = normalized_axis(op.axis.value.data, len(axes))
     if axes[axis].names:
@@ -174,7 +176,7 @@ def _arg_extreme(op: ops.ArgExtremeOp, at: Padding) -> Sequence[PaddedValue] | N
     return [PaddedValue(_kept(axes, [axis], keeps=bool(op.keep_dims.value.data)))]
 
 
-def _scan(op: ops.ScanOp, at: Padding) -> Sequence[PaddedValue] | None:
+def _scan(op: ops.ScanOp, at: PaddingSite) -> Sequence[PaddedValue] | None:
     """The rule of scans: a prefix of a valid element contains no padding."""
     axes = at.axes(op.input)
     if _is_unknown(at, op.axis_value):

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.symbolic_sizes import Extent, as_extent, quotient
 from qmlir.dialects.nn.elementwise.ops import MinOp
-from qmlir.dialects.nn.padding_rules import ONE, Axes, PaddedValue, Padding, Rule, each_sample
+from qmlir.dialects.nn.padding_rules import ONE, Axes, PaddedValue, PaddingSite, Rule, each_sample
 from qmlir.dialects.nn.resizing import evaluate as resized
 from qmlir.dialects.nn.resizing.ops import STRETCH, Resized, ResizeOp, scaled_size
 
@@ -17,7 +17,7 @@ MOST_DENOMINATOR = 64
 """The largest denominator of a scale that is recognized as a fraction."""
 
 
-def _resize(op: ResizeOp, at: Padding) -> Sequence[PaddedValue] | None:
+def _resize(op: ResizeOp, at: PaddingSite) -> Sequence[PaddedValue] | None:
     axes = at.axes(op.input)
     chosen = op.resized_axes(len(axes))
     is_open = [axis for axis in chosen if axes[axis].names]
@@ -39,7 +39,7 @@ def _resize(op: ResizeOp, at: Padding) -> Sequence[PaddedValue] | None:
     return [PaddedValue(tuple(after))]
 
 
-def _grown(op: ResizeOp, at: Padding, axes: Axes, chosen: Sequence[int]) -> list[tuple[Extent, Fraction, float]]:
+def _grown(op: ResizeOp, at: PaddingSite, axes: Axes, chosen: Sequence[int]) -> list[tuple[Extent, Fraction, float]]:
     """Returns, for each of the `chosen` axes, its new extent, its scale as a fraction, and its scale."""
     scales = op.floats("scales")
     if scales is not None:
@@ -54,7 +54,7 @@ def _grown(op: ResizeOp, at: Padding, axes: Axes, chosen: Sequence[int]) -> list
     return found
 
 
-def _scaled(at: Padding, extent: Extent, scale: float) -> tuple[Extent, Fraction, float]:
+def _scaled(at: PaddingSite, extent: Extent, scale: float) -> tuple[Extent, Fraction, float]:
     """Returns these for one axis. For a dynamic axis, the fraction must give the right size at every runtime size."""
     if extent.number is not None:
         return Extent.of(scaled_size(extent.number, scale)), Fraction(scale), scale
@@ -78,7 +78,7 @@ def _sampled(op: ResizeOp, axis: int, length: int, ratio: Fraction, scale: float
     return resized.weights_of(op, x, to)
 
 
-def _repeat_the_last(op: ResizeOp, at: Padding, axis: int, ratio: Fraction, scale: float) -> None:
+def _repeat_the_last(op: ResizeOp, at: PaddingSite, axis: int, ratio: Fraction, scale: float) -> None:
     """Replaces padding along `axis` by the last valid element if valid result elements read it.
 
     For every runtime size, this checks that each valid element then reads the same elements with the same weights as it

@@ -7,20 +7,20 @@ from xdsl.ir import Operation
 
 from qmlir.arithmetic.symbolic_sizes import Extent, as_extent, content_of, extents, product, quotient, sizes_in
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.padding_rules import ONE, PaddedValue, Padding, Rule, with_sizes, zero_of
+from qmlir.dialects.nn.padding_rules import ONE, PaddedValue, PaddingSite, Rule, with_sizes, zero_of
 from qmlir.dialects.nn.shapes import ops
 
 
-def _shape(op: ops.ShapeOp, at: Padding) -> Sequence[PaddedValue]:
+def _shape(op: ops.ShapeOp, at: PaddingSite) -> Sequence[PaddedValue]:
     content = content_of(at.axes(op.input)[op.bounds])
     return [PaddedValue(extents(content.shape), content=content)]
 
 
-def _size(op: ops.SizeOp, at: Padding) -> Sequence[PaddedValue]:
+def _size(op: ops.SizeOp, at: PaddingSite) -> Sequence[PaddedValue]:
     return [PaddedValue((), content=content_of([product(at.axes(op.input))]).reshape(()))]
 
 
-def _range(op: ops.RangeOp, at: Padding) -> Sequence[PaddedValue] | None:
+def _range(op: ops.RangeOp, at: PaddingSite) -> Sequence[PaddedValue] | None:
     contents = [at.facts(value).content for value in op.operands]
     if any(content is None for content in contents):
         return None
@@ -33,20 +33,20 @@ def _range(op: ops.RangeOp, at: Padding) -> Sequence[PaddedValue] | None:
     return [PaddedValue((limit,), places={0: ONE})]
 
 
-def _expand(op: ops.ExpandOp, at: Padding) -> Sequence[PaddedValue]:
+def _expand(op: ops.ExpandOp, at: PaddingSite) -> Sequence[PaddedValue]:
     at.data(op.input)
     target = tuple(as_extent(size) for size in at.sizes("shape") or [])
     at.at_least(0, *target)
     return [at.facts(op.input).moved_to(at.broadcast(at.axes(op.input), target))]
 
 
-def _tile(op: ops.TileOp, at: Padding) -> Sequence[PaddedValue]:
+def _tile(op: ops.TileOp, at: PaddingSite) -> Sequence[PaddedValue]:
     repeats = [as_extent(size) for size in at.sizes("repeats") or []]
     at.at_least(0, *repeats)
     return [PaddedValue(tuple(factor * extent for factor, extent in zip(repeats, at.axes(op.input), strict=True)))]
 
 
-def _pad(op: ops.PadOp, at: Padding) -> Sequence[PaddedValue]:
+def _pad(op: ops.PadOp, at: PaddingSite) -> Sequence[PaddedValue]:
     axes = at.axes(op.input)
     given = [None if (numbers := at.integers(name)) is None else np.array(numbers) for name in ("pads", "axes")]
     added = op.paddings(len(axes), *given)
@@ -67,7 +67,7 @@ def _pad(op: ops.PadOp, at: Padding) -> Sequence[PaddedValue]:
     return [PaddedValue(tuple(after))]
 
 
-def _trilu(op: ops.TriluOp, at: Padding) -> Sequence[PaddedValue]:
+def _trilu(op: ops.TriluOp, at: PaddingSite) -> Sequence[PaddedValue]:
     axes = at.axes(op.input)
     for axis in axes[-2:]:
         at.count(axis)
