@@ -44,7 +44,7 @@ def _same(found, expected) -> None:
 def test_digits_on_two_devices_and_the_host() -> None:
     module = qmlir.load(EXAMPLES / "digits_cnn.onnx", shapes={"input": (1, 1, 8, 8)})
     quantized = qmlir.quantize(module, {"input": np.load(EXAMPLES / "digits_samples.npz")["input"]}).module
-    program = qmlir.compile(quantized, device="npu,dsp,cpu")
+    program = qmlir.compile(quantized, device="npu,dsp,cpu", codegen="llvm")
     assert isinstance(program, HybridProgram)
     assert {step.target for step in program.steps} == {"npu", "dsp", "cpu"}
     for image in np.load(EXAMPLES / "digits_test.npz")["input"][:4]:
@@ -73,7 +73,7 @@ def _rows(count: int) -> np.ndarray:
 
 def test_open_sizes_are_compiled_when_they_are_seen() -> None:
     module = _parsed(_OPEN)
-    program = qmlir.compile(partition(module).module)
+    program = qmlir.compile(partition(module).module, codegen="llvm")
     for count in (3, 1, 3):
         _same(program([_rows(count)]), qmlir.interpret(module, [_rows(count)]))
     with pytest.raises(DiagnosticError, match=r"the program has dynamic dimensions; fix them with --shape \(shapes=\)"):
@@ -104,7 +104,7 @@ def test_a_saved_program_has_what_targets_emit_beside_it(tmp_path: Path) -> None
 
 
 def test_a_program_is_saved_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = qmlir.compile(partition(specialize(_parsed(_OPEN), {"x": (2, 4)})).module)
+    program = qmlir.compile(partition(specialize(_parsed(_OPEN), {"x": (2, 4)})).module, codegen="llvm")
 
     def full(*_: object) -> None:
         raise OSError("no space left")
@@ -138,7 +138,7 @@ def _parsed(text: str) -> ModuleOp:
 
 def test_inputs_constants_and_booleans_pass_through() -> None:
     module = _parsed(_TEXT)
-    program = qmlir.compile(partition(module).module)
+    program = qmlir.compile(partition(module).module, codegen="llvm")
     inputs = [np.array([-8, 7], np.int8), np.array([True, False, True]), np.array([False, False, True])]
     expected = qmlir.interpret(module, inputs)
     _same(program(inputs), expected)
@@ -156,7 +156,7 @@ def test_inputs_constants_and_booleans_pass_through() -> None:
     ],
 )
 def test_inputs_that_do_not_fit(change: dict[str, np.ndarray], message: str) -> None:
-    program = qmlir.compile(partition(_parsed(_TEXT)).module)
+    program = qmlir.compile(partition(_parsed(_TEXT)).module, codegen="llvm")
     inputs = {"x": np.zeros(2, np.int8), "input1": np.zeros(3, bool), "b": np.zeros(3, bool)}
     with pytest.raises(InputError, match=message):
         program({**inputs, **change})
@@ -236,7 +236,7 @@ def test_what_is_no_value_of_its_type_is_refused_at_the_door(stored: str, code: 
 
 @pytest.mark.parametrize("copied", [deepcopy, lambda program: pickle.loads(pickle.dumps(program))])
 def test_copies(copied: Any) -> None:
-    program = qmlir.compile(partition(_parsed(_TEXT)).module)
+    program = qmlir.compile(partition(_parsed(_TEXT)).module, codegen="llvm")
     inputs = [np.array([1, -2], np.int8), np.array([True, False, True]), np.zeros(3, bool)]
     expected, found = program(inputs), copied(program)(inputs)
     assert list(found) == list(expected)
@@ -245,7 +245,7 @@ def test_copies(copied: Any) -> None:
 
 
 def test_outputs_that_do_not_fit() -> None:
-    program = qmlir.compile(partition(_parsed(_TEXT)).module)
+    program = qmlir.compile(partition(_parsed(_TEXT)).module, codegen="llvm")
     inputs = [np.zeros(2, np.int8), np.zeros(3, bool), np.zeros(3, bool)]
     with pytest.raises(InputError, match="no output 'z'"):
         program(inputs, {"z": np.zeros(2, np.int8)})

@@ -84,7 +84,7 @@ def test_compiled(text: str, loss: str) -> None:
     for function in ("forward", "backward"):
         given = _inputs(module, function, {**inputs, **kept})
         expected = qmlir.interpret(module, given, function=function)
-        found = qmlir.compile(module, function=function)(given)
+        found = qmlir.compile(module, function=function, codegen="llvm")(given)
         assert list(found) == list(expected)
         for name, value in expected.items():
             np.testing.assert_allclose(found[name], value, rtol=1e-5, atol=1e-5 * np.abs(value).max())

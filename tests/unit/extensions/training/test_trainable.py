@@ -258,10 +258,10 @@ def test_every_integer_is_that_of_the_programs() -> None:
     frozen, given = watched.freeze(parameters), {"x0": x, **parameters}
     wanted = qmlir.interpret(frozen, {"x0": x})
     assert len(wanted) == 4  # the output, and the integers of the data, the weights and the result
-    programs = [qmlir.compile(module) for module in (watched.module, _on_integers(watched), frozen)]
+    programs = [qmlir.compile(module, codegen="llvm") for module in (watched.module, _on_integers(watched), frozen)]
     for found in (*(program(given) for program in programs[:2]), programs[2]({"x0": x})):
         _check_bits(found, wanted)
-    shipped = qmlir.compile(trained.freeze(parameters))({"x0": x})
+    shipped = qmlir.compile(trained.freeze(parameters), codegen="llvm")({"x0": x})
     assert all(np.array_equal(wanted[name], array) for name, array in shipped.items())
 
 
@@ -289,9 +289,9 @@ def test_norms_on_integers_are_fine_tuned() -> None:
     wanted = qmlir.interpret(frozen, feeds)
     given = {**feeds, **found.parameters}
     carried = specialize(watched.module, {"x0": (16, 8)})
-    for results in (qmlir.interpret(watched.module, given), qmlir.compile(carried)(given)):
+    for results in (qmlir.interpret(watched.module, given), qmlir.compile(carried, codegen="llvm")(given)):
         assert all(np.array_equal(results[name], array) for name, array in wanted.items())
-    shipped = qmlir.compile(specialize(found.module, {"x0": (16, 8)}))(feeds)
+    shipped = qmlir.compile(specialize(found.module, {"x0": (16, 8)}), codegen="llvm")(feeds)
     assert all(np.array_equal(wanted[name], array) for name, array in shipped.items())
 
 

@@ -81,7 +81,7 @@ def quantized(detector: ModuleOp) -> ModuleOp:
 
 @pytest.fixture(scope="module")
 def program(quantized: ModuleOp) -> HybridProgram:
-    made = qmlir.compile(quantized)
+    made = qmlir.compile(quantized, codegen="llvm")
     assert isinstance(made, HybridProgram)
     return made
 
@@ -162,7 +162,7 @@ def test_shapes_that_are_fixed_reach_the_island() -> None:
     assert str(_islands(module)[0].outputs[0].type) == "tensor<?x2x?x5xf32>"
     module, _ = _loaded(model, shapes={"x": (3, 2, 8, 8), "grid": (3, 4, 5, 2)})
     assert str(_islands(module)[0].outputs[0].type) == "tensor<3x2x4x5xf32>"
-    program = qmlir.compile(_loaded(model)[0])
+    program = qmlir.compile(_loaded(model)[0], codegen="llvm")
     for n in (1, 2):
         x = {"x": RNG.standard_normal((n, 2, 8, 8)).astype(np.float32),
              "grid": RNG.uniform(-1, 1, (n, 3, 5, 2)).astype(np.float32)}  # fmt: skip
@@ -191,7 +191,7 @@ def test_what_an_importer_refuses_runs_too() -> None:
     module, said = _loaded(model)
     assert [len(_nodes(each)) for each in _islands(module)] == [2]
     assert "Squeeze axes must be given, because 'tensor<?x1xi64>' has dynamic dimensions" in said[0].message
-    program = qmlir.compile(module)
+    program = qmlir.compile(module, codegen="llvm")
     for rows in ([0, 3], [4, 2, 1]):
         x = {"x": RNG.standard_normal((5, 4)).astype(np.float32), "column": np.int64(rows)[:, None]}
         (expected,) = ReferenceEvaluator(model).run(None, x)
@@ -218,7 +218,7 @@ def test_a_rank_declared_for_a_size_of_1_is_corrected(before: str) -> None:
     samples = {"x": RNG.standard_normal((16, 5, 6)).astype(np.float32)}
     with diagnostic_handler(lambda _: None):
         quantized = quantize(module, samples)
-        program = qmlir.compile(quantized.module)
+        program = qmlir.compile(quantized.module, codegen="llvm")
     for x in samples["x"][:2]:
         (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
         found = qmlir.interpret(quantized, {"x": x})["y"]
@@ -384,7 +384,7 @@ def test_a_dynamic_batch_through_an_island_of_control_flow(text: str, sizes: tup
     random = np.random.default_rng(0)
     samples = [{"x": random.standard_normal((2, *sizes), np.float32)} for _ in range(4)]
     quantized = qmlir.quantize(module, samples, validate=False).module
-    program = qmlir.compile(quantized)
+    program = qmlir.compile(quantized, codegen="llvm")
     for count in (1, 2, 5):
         given = {"x": random.standard_normal((count, *sizes), np.float32)}
         expected = qmlir.interpret(quantized, given)["y"]
