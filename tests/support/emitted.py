@@ -20,7 +20,7 @@ from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.targets.cpu.emitters.llvm.emit import emit_module as emit_ir
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_processor
-from qmlir.targets.cpu.package import IR_PROGRAM, constants_of, write_package
+from qmlir.targets.cpu.package import IR_PROGRAM, constants_of, load_package, write_package
 from qmlir.targets.cpu.runtime.ir_code import compiled, facts_of, host_machine
 from qmlir.targets.cpu.runtime.machine_code import header_of, made
 from qmlir.targets.cpu.runtime.program import places_of
@@ -88,6 +88,12 @@ def write_emitted(folder: Path, module: ModuleOp, emitter: str = "numba") -> Non
         write_package(folder, emit_ir(module, host_processor()), constants_of(module), form=IR_PROGRAM)
     else:
         write_package(folder, emit_module(module), constants_of(module))
+
+
+def loaded(module: ModuleOp, folder: Path, emitter: str = "llvm") -> Any:
+    """The program of a module of loops, written into `folder`. The default emitter is the one that compiles faster."""
+    write_emitted(folder, module, emitter)
+    return load_package(folder, f"emitted_{next(_numbers)}").program
 
 
 def compiled_outputs(module: ModuleOp, inputs: Sequence[Any], folder: Path, emitter: str = "numba") -> dict[str, Any]:

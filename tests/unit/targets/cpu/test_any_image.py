@@ -27,7 +27,7 @@ def module() -> ModuleOp:
 
 @pytest.fixture(scope="module")
 def program(module: ModuleOp) -> Program:
-    return qmlir.compile(module, isa="generic", max_sizes={"h": (13,), "w": (14,)})
+    return qmlir.compile(module, isa="generic", max_sizes={"h": (13,), "w": (14,)}, codegen="llvm")
 
 
 def image(count: int, height: int, width: int) -> Array:

@@ -38,7 +38,7 @@ def test_a_residual_block(scheme: str, activations: str) -> None:
         qmlir.load(residual()), {"x": samples}, scheme=scheme, weight_scheme="symmetric_pow2", activations=activations
     ).module
     assert not any(isinstance(op, RequantizeOp) for op in fused(module).walk())  # 32 bits, and no float
-    program = qmlir.compile(module)
+    program = qmlir.compile(module, codegen="llvm")
     for sample in 3 * samples[:, None]:  # beyond the ranges, too
         expected = qmlir.interpret(module, {"x": sample})["y"]
         assert np.unique(expected).size > 20

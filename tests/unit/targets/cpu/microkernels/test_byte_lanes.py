@@ -1,20 +1,16 @@
 """Bytes of several steps in a register, of which each step takes a lane: the sums, whole runs or not, by any lanes."""
 
-from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from qmlir.interpreter.run import interpret
-from qmlir.targets.cpu.emitters.numba.emit import emit_module
-from qmlir.targets.cpu.package import constants_of, load_package, write_package
 from qmlir.text.parsing import parse_module
 from tests.support.contractions import constant, tensor
+from tests.support.emitted import loaded
 from tests.support.sampled import sampled
 from tests.unit.targets.cpu.loops.contraction.test_contractions import ENVIRONMENT, run
-
-_NAMES = count()
 
 
 @pytest.mark.parametrize(("terms", "lanes", "is_unsigned"), sampled([1, 12, 16, 23, 32, 37, 70], [4, 8], [False, True]))
@@ -45,6 +41,5 @@ def test_runs_and_what_is_left_of_them(terms: int, lanes: int, is_unsigned: bool
     run(module, "kernel-bufferize,kernel-outline,kernel-plan-memory,convert-kernel-to-loops,simd-legalize")
     (found,) = interpret(module, inputs).values()
     np.testing.assert_array_equal(found, expected)
-    write_package(tmp_path, emit_module(module), constants_of(module))
-    (found,) = load_package(tmp_path, f"byte_lanes_{next(_NAMES)}").program(inputs).values()
+    (found,) = loaded(module, tmp_path)(inputs).values()
     np.testing.assert_array_equal(found, expected)

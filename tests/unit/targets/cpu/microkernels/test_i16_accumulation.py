@@ -13,10 +13,9 @@ from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.pipelines import COMPILE
-from qmlir.targets.cpu.emitters.numba.emit import emit_module
-from qmlir.targets.cpu.package import constants_of, load_package, write_package
 from qmlir.text.parsing import parse_module
 from tests.support.contractions import Array, Case, constant, convolved, tensor
+from tests.support.emitted import loaded
 from tests.unit.targets.cpu.loops.contraction.test_contractions import ENVIRONMENT, check, loops, run
 
 _EDGES = (-128, -127, -65, -64, -1, 0, 1, 2, 64, 65, 127)
@@ -90,9 +89,8 @@ def test_where_there_are_dot_products_of_bytes_these_are_taken(isa: str) -> None
     assert _variant(_case(np.zeros((1, 4)), np.array([[127, 1, -128, 0]])), isa) == "u8s8_dot"
 
 
-def _compiled(module: ModuleOp, inputs: list[Any], folder: Path, name: str) -> Array:
-    write_package(folder, emit_module(module), constants_of(module))
-    (found,) = load_package(folder, name).program(inputs).values()
+def _compiled(module: ModuleOp, inputs: list[Any], folder: Path) -> Array:
+    (found,) = loaded(module, folder)(inputs).values()
     return found
 
 
@@ -119,7 +117,7 @@ def test_no_sum_saturates_at_any_edge(steps: int, name: str, tmp_path: Path) -> 
     assert _variant(case) == name
     (found,) = interpret(loops(case, "avx2"), case.inputs).values()
     check(found, case)
-    check(_compiled(loops(case, "avx2"), case.inputs, tmp_path, f"edges_{steps}"), case)
+    check(_compiled(loops(case, "avx2"), case.inputs, tmp_path), case)
 
 
 def test_a_convolution_of_odd_sizes(tmp_path: Path) -> None:
@@ -132,7 +130,7 @@ def test_a_convolution_of_odd_sizes(tmp_path: Path) -> None:
     module = loops(case, "avx2")
     (found,) = interpret(module, case.inputs).values()
     check(found, case)
-    check(_compiled(module, case.inputs, tmp_path, "odd"), case)
+    check(_compiled(module, case.inputs, tmp_path), case)
 
 
 _MODEL = """

@@ -1,7 +1,6 @@
 """Depthwise convolutions of bytes, rows of a window in a lane: sums computed by hand, interpreted and compiled."""
 
 from collections.abc import Callable
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -9,16 +8,14 @@ import pytest
 
 from qmlir.dialects.kernel.packed_ops import PackedConvOp
 from qmlir.interpreter.run import interpret
-from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa, runs_here
 from qmlir.targets.cpu.microkernels.interleaved import interleaved_channels, rows_there
-from qmlir.targets.cpu.package import constants_of, load_package, write_package
 from qmlir.text.parsing import parse_module
 from tests.support.contractions import Case, depthwise, depthwise_offset
+from tests.support.emitted import loaded
 from tests.support.sampled import seeds
 from tests.unit.targets.cpu.loops.contraction.test_contractions import ENVIRONMENT, check, loops, run
 
-_NAMES = count()
 _ISAS = ("avx512-vnni", "avx2-vnni")
 
 
@@ -50,8 +47,7 @@ def _check_sums(case: Case, isa: str, variant: str) -> None:
 def _compiled(case: Case, isa: str, threads: int, folder: Path) -> None:
     module = loops(case, isa, threads)
     run(module, "simd-legalize,canonicalize,cse,team-divide")
-    write_package(folder, emit_module(module), constants_of(module))
-    (found,) = load_package(folder, f"depthwise_{next(_NAMES)}").program(case.inputs).values()
+    (found,) = loaded(module, folder)(case.inputs).values()
     check(found, case)
 
 

@@ -118,7 +118,7 @@ def test_one_row_reads_every_weight_as_it_is_stored(kind: str, granularity: str)
     text = packed(model)
     assert f'"{HELD[kind]}"' in text
     assert not _large_floats(text)
-    program, wanted = qmlir.compile(qmlir.load(model)), reals_of(codes, scales_of(granularity)[0])
+    program, wanted = qmlir.compile(qmlir.load(model), codegen="llvm"), reals_of(codes, scales_of(granularity)[0])
     for term in range(TERMS):
         x = np.zeros((1, TERMS), np.float32)
         x[0, term] = 1
@@ -134,7 +134,7 @@ def test_several_rows_read_every_weight(stored: tuple[str, str], rows: int) -> N
     text = packed(model)
     assert ("kernel.packed_blocks" in text) == (rows == 5)
     assert not _large_floats(text)
-    program, wanted = qmlir.compile(qmlir.load(model)), reals_of(codes, scales_of(granularity)[0])
+    program, wanted = qmlir.compile(qmlir.load(model), codegen="llvm"), reals_of(codes, scales_of(granularity)[0])
     for first in range(0, TERMS, rows):
         x = np.eye(TERMS, dtype=np.float32)[first : first + rows]
         x = np.pad(x, [(0, rows - len(x)), (0, 0)])
@@ -209,7 +209,7 @@ def test_formats_that_text_has(format_: str, rows: int) -> None:
           func.return %1 : tensor<{rows}x{CHANNELS}xf32>
         }}"""
     module = parse_module(default_environment().new_context(), text, "net")
-    program = qmlir.compile(module)
+    program = qmlir.compile(module, codegen="llvm")
     for first in range(0, TERMS, rows):
         x = np.eye(TERMS, dtype=np.float32)[first : first + rows]
         (found,) = program({"x": x}).values()
@@ -231,7 +231,7 @@ def test_weights_that_are_no_numbers(kind: str, rows: int) -> None:
     x = np.abs(np.random.default_rng(3).standard_normal((rows, TERMS))).astype(np.float32) + 1
     with np.errstate(invalid="ignore"):
         wanted = x @ reals_of(codes, scales_of("channel")[0])
-    found = qmlir.compile(qmlir.load(product(rows, codes, "channel")))({"x": x})["y"]
+    found = qmlir.compile(qmlir.load(product(rows, codes, "channel")), codegen="llvm")({"x": x})["y"]
     assert np.isnan(found[:, 1]).all()
     is_number = np.isfinite(wanted)
     assert is_number.all(axis=0).sum() == CHANNELS - (3 if kind == "FLOAT8E5M2" else 1)
@@ -254,7 +254,7 @@ def test_a_convolution_reads_every_weight(kind: str, groups: int) -> None:
     model = _model(nodes, [inputs, inputs, 5, 5], [inputs, outputs, 3, 3], {"w": codes, "s": scales})
     x = np.zeros((inputs, inputs, 5, 5), np.float32)
     x[range(inputs), range(inputs), 2, 2] = 1
-    found = qmlir.compile(qmlir.load(model))({"x": x})["y"]
+    found = qmlir.compile(qmlir.load(model), codegen="llvm")({"x": x})["y"]
     reals = scales[:, None, None, None] * codes.astype(np.float32)
     for channel in range(inputs):
         group = channel // 12
@@ -272,7 +272,7 @@ def test_one_scale_of_channels_that_fill_registers(kind: str) -> None:
         helper.make_node("MatMul", ["x", "real"], ["y"], "fc"),
     ]
     model = _model(nodes, [TERMS, TERMS], [TERMS, 64], {"w": codes, "s": np.array(0.3, np.float32)})
-    found = qmlir.compile(qmlir.load(model))({"x": np.eye(TERMS, dtype=np.float32)})["y"]
+    found = qmlir.compile(qmlir.load(model), codegen="llvm")({"x": np.eye(TERMS, dtype=np.float32)})["y"]
     np.testing.assert_array_equal(found, np.float32(0.3) * codes.astype(np.float32))
 
 
@@ -313,5 +313,5 @@ def test_scales_that_cannot_take_a_power_of_two_leave_f32() -> None:
     for power in (119, -140):
         scales = np.full(CHANNELS, np.ldexp(np.float32(1), power), np.float32)
         model = _model(nodes, [1, TERMS], [1, CHANNELS], {"w": codes, "s": scales})
-        found = qmlir.compile(qmlir.load(model))({"x": x})["y"]
+        found = qmlir.compile(qmlir.load(model), codegen="llvm")({"x": x})["y"]
         np.testing.assert_array_equal(found[0], scales * np.float32(2.0**-9))

@@ -58,7 +58,7 @@ def test_products(variant: str, is_unsigned: bool) -> None:
     module = _parsed(_text(weights, rows, schedule, zero, is_unsigned=is_unsigned))
     packed = run_pipeline(module.clone(), "kernel-assign-schedule{isa=generic},kernel-pack")
     assert variant in str(packed)
-    for results in (interpret(packed, [x]), qmlir.compile(module, isa="generic")([x])):
+    for results in (interpret(packed, [x]), qmlir.compile(module, isa="generic", codegen="llvm")([x])):
         (found,) = results.values()
         np.testing.assert_array_equal(found, expected)
 
@@ -115,7 +115,7 @@ def test_zero_points_of_channels() -> None:
     expected = x.astype(int) @ (weights - zeros[:, None]).T
     packed = run_pipeline(module.clone(), "kernel-assign-schedule{isa=generic},kernel-pack")
     assert "s8u2_dot" in str(packed)
-    for results in (interpret(packed, [x]), qmlir.compile(module, isa="generic")([x])):
+    for results in (interpret(packed, [x]), qmlir.compile(module, isa="generic", codegen="llvm")([x])):
         np.testing.assert_array_equal(next(iter(results.values())), expected)
 
 
@@ -135,5 +135,5 @@ def test_a_bias_first_is_added_once() -> None:
       func.return %0 : tensor<1x4xi32>
     }}""")
     x = np.random.default_rng(0).integers(-128, 128, (1, 32)).astype(np.int8)
-    (compiled,) = qmlir.compile(module, isa="generic")([x]).values()
+    (compiled,) = qmlir.compile(module, isa="generic", codegen="llvm")([x]).values()
     np.testing.assert_array_equal(compiled, next(iter(interpret(module, [x]).values())))

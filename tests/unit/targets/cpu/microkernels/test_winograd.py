@@ -1,7 +1,5 @@
 """Convolutions by Winograd's algorithm give the sums computed tap by tap: on tensors, as loops, and compiled."""
 
-from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -16,18 +14,16 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa, runs_here
-from qmlir.targets.cpu.package import constants_of, load_package, write_package
 from qmlir.text.parsing import parse_module
 from tests.support.contractions import Array, Case
+from tests.support.emitted import loaded
 from tests.support.winograd import case
 
 ENVIRONMENT = default_environment()
 _LOOPS = (
     "kernel-pack,kernel-bufferize,kernel-outline,kernel-plan-memory,convert-kernel-to-loops,simd-legalize,team-divide"
 )
-_NAMES: Iterator[int] = count()
 
 
 def run(module: ModuleOp, passes: str) -> None:
@@ -148,8 +144,7 @@ _IN_EVERY_RUN = {
 def test_compiled(isa: str, algorithm: str, shape: tuple[int, int, int, int, int], tmp_path: Path) -> None:
     case = _random(sum(shape), shape)
     module = loops(case, isa, algorithm, threads=2)
-    write_package(tmp_path, emit_module(module), constants_of(module))
-    program = load_package(tmp_path, f"winograd_{next(_NAMES)}").program
+    program = loaded(module, tmp_path)
     for _ in range(2):  # scratch memory has what the run before left
         (found,) = program(case.inputs).values()
         np.testing.assert_array_equal(found, case.expected)
@@ -160,8 +155,7 @@ def test_threads_divide_the_blocks(tmp_path: Path) -> None:
     case = _random(1, (1, 14, 14, 64, 64), residual=False)
     module = loops(case, "avx2" if runs_here("avx2") else "generic", "f2", threads=2)
     assert "team.chunks" in str(module)
-    write_package(tmp_path, emit_module(module), constants_of(module))
-    (found,) = load_package(tmp_path, f"winograd_{next(_NAMES)}").program(case.inputs).values()
+    (found,) = loaded(module, tmp_path)(case.inputs).values()
     np.testing.assert_array_equal(found, case.expected)
 
 
@@ -186,8 +180,7 @@ def test_parts_of_the_channels(algorithm: str, inputs: int, parts: int, tmp_path
     run(module, f'kernel-assign-schedule{{isa="{isa}"}},kernel-pack')
     check(module, made)
     run(module, _LOOPS.removeprefix("kernel-pack,"))
-    write_package(tmp_path, emit_module(module), constants_of(module))
-    (found,) = load_package(tmp_path, f"winograd_{next(_NAMES)}").program(made.inputs).values()
+    (found,) = loaded(module, tmp_path)(made.inputs).values()
     np.testing.assert_array_equal(found, made.expected)
 
 

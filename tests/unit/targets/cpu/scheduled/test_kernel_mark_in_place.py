@@ -46,7 +46,7 @@ def _expected(inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 @pytest.fixture(scope="module", params=[1, 2])
 def program(request: pytest.FixtureRequest) -> qmlir.Program:
-    return qmlir.compile(qmlir.load(_model()), threads=request.param)
+    return qmlir.compile(qmlir.load(_model()), threads=request.param, codegen="llvm")
 
 
 def test_states_in_place_and_apart(program: qmlir.Program) -> None:

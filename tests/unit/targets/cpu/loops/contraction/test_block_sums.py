@@ -77,7 +77,7 @@ def _case(
 def test_sums_of_blocks(case: tuple[Any, ...], isa: str) -> None:
     module, x, expected = _case(*case)
     for threads in (1, 2) if len(x) == 5 else (1,):
-        found = qmlir.compile(module, isa=isa, threads=threads)({"x": x})["y"]
+        found = qmlir.compile(module, isa=isa, threads=threads, codegen="llvm")({"x": x})["y"]
         np.testing.assert_array_equal(found, expected)
 
 
@@ -151,5 +151,5 @@ def test_weights_of_floats_stay_integers(
     x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
     expected = qmlir.interpret(module, {"x": x})["y"]
     for threads in (1, 2) if has_points else (1,):
-        found = qmlir.compile(module, threads=threads)({"x": x})["y"]
+        found = qmlir.compile(module, threads=threads, codegen="llvm")({"x": x})["y"]
         np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6 * np.abs(expected).max())

@@ -1,7 +1,6 @@
 """Contractions by the tiles of every instruction set give the sums computed by hand: interpreted, and compiled."""
 
 from collections.abc import Callable, Iterator
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +18,16 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.cpu.isa import predicates
-from qmlir.targets.cpu.package import constants_of, load_package, write_package
 from qmlir.text.parsing import parse_module
 from tests.support import winograd
 from tests.support.contractions import Case, convolution, depthwise, product
+from tests.support.emitted import loaded
 from tests.support.sampled import sampled
 
 ENVIRONMENT = default_environment()
 _LOOPS = "kernel-bufferize,kernel-outline,kernel-plan-memory,convert-kernel-to-loops,team-divide"
-_NAMES: Iterator[int] = count()
 
 
 def run(module: ModuleOp, passes: str) -> None:
@@ -68,9 +65,7 @@ def test_interpreted(make: Callable[[int], Case], isa: str, seed: int) -> None:
 def test_compiled(make: Callable[[int], Case], isa: str, seed: int, tmp_path: Path) -> None:
     case = make(1000 + seed)
     module = loops(case, isa, threads=1 + seed % 2)
-    write_package(tmp_path, emit_module(module), constants_of(module))
-    package = load_package(tmp_path, f"contraction_{next(_NAMES)}")
-    (found,) = package.program(case.inputs).values()
+    (found,) = loaded(module, tmp_path, ("numba", "llvm")[seed % 2])(case.inputs).values()
     check(found, case)
 
 
@@ -119,8 +114,7 @@ def test_compiled_without_schedules(make: Callable[[int], Case], tmp_path: Path)
     case = make(4002)
     module = _packed(case, host_isa(), None)
     run(module, f"{_LOOPS},simd-legalize")
-    write_package(tmp_path, emit_module(module), constants_of(module))
-    (found,) = load_package(tmp_path, f"contraction_{next(_NAMES)}").program(case.inputs).values()
+    (found,) = loaded(module, tmp_path)(case.inputs).values()
     check(found, case)
 
 
@@ -188,8 +182,7 @@ def test_panels(
     expected = x.astype(np.int32) @ w.T.astype(np.int32)
     (found,) = interpret(module, [x, w]).values()
     np.testing.assert_array_equal(found, expected)
-    write_package(tmp_path, emit_module(module), constants_of(module))
-    (compiled,) = load_package(tmp_path, f"contraction_{next(_NAMES)}").program([x, w]).values()
+    (compiled,) = loaded(module, tmp_path)([x, w]).values()
     np.testing.assert_array_equal(compiled, expected)
 
 
