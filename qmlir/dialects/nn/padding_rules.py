@@ -325,7 +325,10 @@ class PaddingSite:
                 self._read(operand, self._numbers(facts, operand))
 
     def select(self, operand: SSAValue, axes: Iterable[int], fill: Fill) -> SSAValue:
-        """Makes the operation read `fill` instead of the padding of `operand` along `axes`; returns what it reads."""
+        """Makes the operation read `fill` instead of the padding of `operand` along `axes`.
+
+        Returns the new operand.
+        """
         facts, number, zero = self.facts(operand), fill(operand), zero_of(operand)
         is_zero = number is not None and zero is not None and bool(number == zero)
         chosen = [axis for axis in axes if facts.axes[axis].names and not (is_zero and axis in facts.zeros)]

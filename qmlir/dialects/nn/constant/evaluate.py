@@ -1,4 +1,4 @@
-"""Evaluation of constants."""
+"""NumPy semantics of constants: their elements."""
 
 from collections.abc import Callable
 
