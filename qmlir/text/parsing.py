@@ -116,8 +116,8 @@ def _of_one(type: Any) -> Any:
 class ModuleParser(Parser):
     """Parses one module, with a location for each operation and the bytes of all weights.
 
-    With one exception, only public methods of xDSL's parser are called and overridden. The parser is one token ahead of
-    what it has consumed: that token starts at `pos` and ends at `lexer.pos`, where the next one is read from.
+    With one exception, only public methods of xDSL's parser are called and overridden. The parser has always read one
+    token ahead: this token starts at `pos`, and ends at `lexer.pos`, where the lexer reads the next one.
     """
 
     def __init__(self, ctx: Context, source: str, lines: LineTable, weights: WeightsReader):
