@@ -56,6 +56,19 @@ def _row(level: Level) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def test_paths_of_the_architecture() -> None:
+    """Every path from the root exists; in rows that begin with a folder, so do names below it, such as `operators/`."""
+    missing: list[str] = []
+    for line in ARCHITECTURE.read_text(encoding="utf-8").splitlines():
+        names = re.findall(r"`([\w./]+(?:/|\.py|\.toml))`", line)
+        rooted = [name for name in names if (ROOT / name.partition("/")[0]).is_dir() and "/" in name]
+        missing += [name for name in rooted if not (ROOT / name).exists()]
+        if line.startswith("| `") and rooted and rooted[0] == names[0]:
+            below = [name for name in names if name not in rooted]
+            missing += [name for name in below if not any((ROOT / each / name).exists() for each in rooted)]
+    assert missing == []
+
+
 def test_levels_table(request: pytest.FixtureRequest) -> None:
     head, rule, *_ = table = _between("levels").splitlines()
     hold(ARCHITECTURE, "\n".join(table), "\n".join([head, rule, *map(_row, LEVELS.values())]), request)
