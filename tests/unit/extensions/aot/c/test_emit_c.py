@@ -153,8 +153,16 @@ def test_an_element_outside_of_its_type_is_refused(tmp_path: Path) -> None:
     assert run_c(emitted, build, {"a": ones, "b": np.array([0, 8, 0, 0], np.int8)}, wanted, tmp_path)[0] == 2
 
 
-_SCALARS = [each for case in PROGRAMS if (each := case.only({op.name for op in EMISSIONS})).rows]
-"""The loop programs of all emitters, with the operations that have a form in C."""
+_SCALARS = [
+    each
+    for case in PROGRAMS
+    if case.name != "arithmetic-index" and (each := case.only({op.name for op in EMISSIONS})).rows
+]
+"""The loop programs of all emitters, with the operations that have a form in C.
+
+Index arithmetic on values of all 64 bits is left out: C computes symbolic indices as signed integers, which must not
+overflow, where the other emitters wrap.
+"""
 
 
 @pytest.mark.parametrize("case", _SCALARS, ids=lambda case: case.name)
