@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from qmlir.interpreter.jobs import Environment, Job, Workers, difference
-from qmlir.ir.diagnostics import Diagnostic, Severity, emit, text_error
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
 from qmlir.registry.faults import one_line
 from qmlir.text.tables import counted
 from qmlir.workflows.workers import environment, expect_our_code
@@ -104,6 +104,8 @@ class DaskWorkers(Workers):
         alone_since: float | None = None
         start = f"start some, 'dask worker {self._client.scheduler.address}'"
         while not wait([future], _WAIT_SECONDS).done:
+            if self._client.status == "closed" and not future.done():
+                raise self._lost()  # a client that gives up reconnecting may leave futures pending forever
             with self._telling():
                 is_alone = self._client.status == "running" and not self._client.nthreads()
             now = time.monotonic()
@@ -135,7 +137,10 @@ class DaskWorkers(Workers):
             is_connection = isinstance(error, ConnectionError | TimeoutError)
             if isinstance(error, OSError) and error.errno is not None and not is_connection:
                 raise  # a file error: Dask's connection errors have no errno
-            raise text_error(f"lost the connection to {self._where}; run again with --resume to continue") from error
+            raise self._lost() from error
+
+    def _lost(self) -> DiagnosticError:
+        return text_error(f"lost the connection to {self._where}; run again with --resume to continue")
 
     def _checked(self) -> Environment:
         """Returns the environment of all workers."""

@@ -9,6 +9,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import nullcontext
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError
@@ -301,6 +302,17 @@ def test_a_cluster_that_is_lost_is_a_line() -> None:
             match=r"^error: lost the connection to the cluster tcp://.*; run again with --resume to continue$",
         ):
             qmlir.profile(MODEL, data(), compiled=False, cluster=lost.scheduler_address, batch_size=1)
+
+
+def test_a_client_that_gave_up_leaves_nothing_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Futures of a client that closed because it could not reconnect stay pending."""
+    monkeypatch.setattr(dask_workers, "_WAIT_SECONDS", 0.1)
+    workers = dask_workers.DaskWorkers.__new__(dask_workers.DaskWorkers)
+    vars(workers).update(
+        _client=SimpleNamespace(status="closed", scheduler=SimpleNamespace(address="tcp://x")), _where="the cluster"
+    )
+    with pytest.raises(DiagnosticError, match=r"^error: lost the connection to the cluster; run again with --resume"):
+        workers._result(Future())
 
 
 def test_no_scheduler_and_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
